@@ -1,0 +1,42 @@
+/*
+ * functions: one row for each function and one for each caller → callee pair, with cProfile's meaning.
+ *
+ * primitive_calls: calls made while the function was not already on the stack. total_ns: time with the
+ * function on the stack, counted once in recursion. For an edge the same, for the pair (a call is primitive
+ * when the same pair is not already on the stack). self_ns of an edge: the callee's self time under it.
+ */
+#ifndef SONDE_ANALYSE_FUNCTIONS_H
+#define SONDE_ANALYSE_FUNCTIONS_H
+
+#include <stdint.h>
+
+#include "analyse/tree.h"
+
+struct function_row {
+    uint32_t code;
+    uint64_t calls, primitive_calls;
+    uint64_t self_ns, total_ns;
+};
+
+struct edge_row {
+    uint32_t caller, callee; /* codes; a caller of 0 = called from nothing recorded, and has no edge */
+    uint64_t calls, primitive_calls;
+    uint64_t self_ns, total_ns;
+};
+
+struct functions {
+    struct function_row *rows; /* by code id */
+    uint32_t row_count;
+    struct edge_row *edges; /* by callee, then caller */
+    uint32_t edge_count;
+    uint64_t total_ns; /* sum of self times */
+    uint64_t total_calls, total_primitive_calls;
+};
+
+int functions_build(const struct recording *recording, const struct selection *selection,
+                    struct functions *functions, struct err *err);
+void functions_clear(struct functions *functions);
+/* NULL when the code has no row. */
+const struct function_row *functions_find(const struct functions *functions, uint32_t code);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * bytes: a growing byte buffer with an upper bound, and the little-endian and varint encodings put into it.
+ *
+ * A zeroed struct is a valid empty buffer (bound: BYTES_MAX_DEFAULT). Failure is sticky: after the first
+ * allocation that fails or would pass the bound, `failed` is set and further puts do nothing; check it once
+ * at the end. The buffer owns its memory until bytes_take gives it away.
+ */
+#ifndef SONDE_BASE_BYTES_H
+#define SONDE_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BYTES_MAX_DEFAULT ((size_t)1 << 34)
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    size_t max; /* 0 = BYTES_MAX_DEFAULT */
+    bool failed;
+};
+
+void bytes_clear(struct bytes *bytes); /* frees; the struct is empty and usable again */
+void bytes_reset(struct bytes *bytes); /* size 0, memory kept, failure forgotten */
+uint8_t *bytes_take(struct bytes *bytes, size_t *size); /* the caller frees; the buffer is empty afterwards */
+
+bool bytes_reserve(struct bytes *bytes, size_t extra);
+void bytes_put(struct bytes *bytes, const void *data, size_t size);
+void bytes_put_text(struct bytes *bytes, const char *text);
+void bytes_putf(struct bytes *bytes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bytes_put_u8(struct bytes *bytes, uint8_t value);
+void bytes_put_u16(struct bytes *bytes, uint16_t value);
+void bytes_put_u32(struct bytes *bytes, uint32_t value);
+void bytes_put_u64(struct bytes *bytes, uint64_t value);
+void bytes_put_varint(struct bytes *bytes, uint64_t value);   /* LEB128, at most 10 bytes */
+void bytes_put_signed(struct bytes *bytes, int64_t value);    /* zigzag, then LEB128 */
+void bytes_put_counted(struct bytes *bytes, const void *data, size_t size); /* varint size, then the bytes */
+
+/* Reads a whole file ("-" = standard input). At most max bytes. */
+struct err;
+int bytes_read_file(struct bytes *bytes, const char *path, size_t max, struct err *err);
+
+#endif

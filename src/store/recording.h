@@ -1,0 +1,177 @@
+/*
+ * recording: what a recording says, decoded: the one model that readers and importers fill and analyses read.
+ *
+ * Everything is arrays indexed by ids; id 0 is "none" (string 0 is "", code 0 is "no code", node 0 is the root
+ * above every stack). A node's parent always has a smaller id, so one pass up or down an array is a walk of
+ * the tree. Fields that name an id always name one that exists: readers and importers check that once.
+ * A zeroed struct is an empty recording. The recording owns its arrays.
+ */
+#ifndef SONDE_STORE_RECORDING_H
+#define SONDE_STORE_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strings.h"
+
+struct err;
+
+enum code_kind {
+    CODE_PYTHON = 1, /* a Python function, class body, module or comprehension */
+    CODE_C = 2,      /* a C function or method seen from Python: name "<built-in method builtins.len>" */
+    CODE_NATIVE = 3, /* a native function found by address */
+    CODE_OTHER = 4,  /* a made-up node such as "(lost)" */
+};
+
+enum code_flag {
+    CODE_LIBRARY = 1,   /* lies in the standard library or site-packages */
+    CODE_THROTTLED = 2, /* switched off by --throttle after its first calls */
+    CODE_IMPORT = 4,    /* the import machinery, or a module body */
+};
+
+struct code {
+    uint32_t name;     /* string: co_name, or the C function's label as pstats writes it */
+    uint32_t qualname; /* string: co_qualname where the version has it, else the name */
+    uint32_t file;     /* string: co_filename; "~" for C functions, as in pstats */
+    uint32_t module;   /* string: __name__ of the globals, or of the C function's module; may be 0 */
+    uint32_t line;     /* first line; 0 for C functions */
+    uint8_t kind;      /* enum code_kind */
+    uint8_t flags;     /* enum code_flag, or'ed */
+};
+
+struct node {
+    uint32_t parent; /* < own id */
+    uint32_t code;
+    uint32_t line; /* 0 = the function as a whole (call traces) */
+};
+
+struct process {
+    uint64_t pid;
+    uint32_t parent;   /* process id in this recording; 0 = started by sonde, or unknown */
+    uint32_t rank;     /* UINT32_MAX = not a rank */
+    uint32_t host;     /* string */
+    uint32_t command;  /* string: arguments joined by spaces, secrets redacted */
+    uint32_t python;   /* string: "3.12.1"; 0 = unknown */
+    uint32_t exe;      /* string */
+    uint64_t start_ns; /* monotonic */
+    uint64_t end_ns;   /* 0 = end unknown */
+    int32_t exit_code; /* as in wait: negative = killed by that signal; INT32_MIN = unknown */
+};
+
+struct thread {
+    uint32_t process; /* process id */
+    uint32_t name;    /* string; may be 0 */
+    uint64_t tid;     /* the kernel's */
+    uint64_t start_ns;
+    uint64_t end_ns; /* 0 = unknown */
+};
+
+/* Calls and self time of one stack node in one thread. At most one row for each (thread, node). */
+struct call_row {
+    uint32_t thread;
+    uint32_t node;
+    uint64_t calls;
+    uint64_t self_ns;
+};
+
+/* A flat profile (from a .prof file): functions and caller → callee pairs, without stacks. */
+struct flat_function {
+    uint32_t code;
+    uint64_t calls, primitive_calls;
+    uint64_t self_ns, total_ns;
+};
+struct flat_edge {
+    uint32_t caller, callee; /* codes */
+    uint64_t calls, primitive_calls;
+    uint64_t self_ns, total_ns; /* of the callee when called from the caller */
+};
+
+/* Something worth telling: what was lost, refused, switched off. */
+enum note_kind {
+    NOTE_LOSS = 1,     /* events or nodes dropped; count says how many */
+    NOTE_REFUSED = 2,  /* a process or collector that could not record, and why */
+    NOTE_THROTTLED = 3,
+    NOTE_CLOCK = 4,    /* the counter was found wrong */
+    NOTE_END = 5,      /* how the run ended, when not plainly */
+    NOTE_WARNING = 6,
+};
+struct note {
+    uint32_t process;
+    uint8_t kind;
+    uint64_t count;
+    uint32_t text; /* string */
+};
+
+/* Key → value about the run: "mode", "sonde", "python", "host", "command", "started", "overhead_ns", ... */
+struct meta {
+    uint32_t key, value; /* strings */
+};
+
+/* One chunk as found in the file, for `sonde info`. */
+struct chunk_info {
+    uint64_t offset;
+    uint64_t clock_ns;
+    uint32_t process;
+    uint32_t stored_bytes, raw_bytes, records;
+    uint16_t kind;
+    uint8_t state; /* enum chunk_state */
+};
+enum chunk_state { CHUNK_GOOD = 0, CHUNK_DAMAGED = 1, CHUNK_UNKNOWN = 2, CHUNK_ORPHANED = 3 };
+
+/* What was not read, and why. */
+struct damage {
+    uint64_t damaged_chunks;  /* checksum or structure wrong: skipped */
+    uint64_t orphaned_chunks; /* whole, but they name ids that a damaged DEFS chunk would have defined */
+    uint64_t unknown_chunks;  /* kinds or records of a newer sonde: skipped */
+    uint64_t skipped_bytes;
+    bool truncated; /* the file ends in the middle of a chunk */
+    bool complete;  /* an END chunk was found: the recorder closed the file itself */
+};
+
+#define RECORDING_ARRAY(type, name)                                                                          \
+    type *name;                                                                                              \
+    uint32_t name##_count, name##_capacity
+
+struct recording {
+    struct strings strings;
+    RECORDING_ARRAY(struct code, codes);         /* [0] = no code */
+    RECORDING_ARRAY(struct node, nodes);         /* [0] = root */
+    RECORDING_ARRAY(struct process, processes);  /* [0] = none */
+    RECORDING_ARRAY(struct thread, threads);     /* [0] = none */
+    RECORDING_ARRAY(struct call_row, calls);
+    RECORDING_ARRAY(struct flat_function, functions);
+    RECORDING_ARRAY(struct flat_edge, edges);
+    RECORDING_ARRAY(struct note, notes);
+    RECORDING_ARRAY(struct meta, metas);
+    RECORDING_ARRAY(struct chunk_info, chunks);
+    struct damage damage;
+};
+
+void recording_clear(struct recording *recording);
+/* Makes the id-0 rows. Call before adding; recording_add_* do it too. */
+int recording_init(struct recording *recording, struct err *err);
+
+/* Each add returns the new row's id, or 0 (UINT32_MAX for arrays without a row 0) when memory ran out. */
+uint32_t recording_add_code(struct recording *recording, const struct code *code);
+uint32_t recording_add_node(struct recording *recording, const struct node *node);
+uint32_t recording_add_process(struct recording *recording, const struct process *process);
+uint32_t recording_add_thread(struct recording *recording, const struct thread *thread);
+uint32_t recording_add_calls(struct recording *recording, const struct call_row *row);
+uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
+uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
+uint32_t recording_add_note(struct recording *recording, const struct note *note);
+uint32_t recording_add_chunk(struct recording *recording, const struct chunk_info *chunk);
+int recording_set_meta(struct recording *recording, const char *key, const char *value); /* replaces */
+const char *recording_meta(const struct recording *recording, const char *key); /* NULL when absent */
+
+/* Text of a string id; "" for 0. */
+static inline const char *recording_text(const struct recording *recording, uint32_t string)
+{
+    return strings_text(&recording->strings, string);
+}
+
+/* Sums rows of the same (thread, node), keeping them sorted by thread, then node. */
+int recording_compact_calls(struct recording *recording, struct err *err);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * writer: makes a .sonde file (or the same bytes in memory), append-only.
+ *
+ * Definitions are numbered by the writer, file-wide, from 1; equal definitions give the same id, so that trees
+ * of many threads and processes share nodes. Definitions and data are gathered and leave as chunks at
+ * writer_flush (definitions always before the data that name them). Failure is sticky: after the first, all
+ * calls do nothing, ids are 0, and writer_close reports it.
+ */
+#ifndef SONDE_STORE_WRITER_H
+#define SONDE_STORE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/recording.h"
+
+struct writer;
+
+/* Where the bytes go. Returns 0, or -1 with err set. */
+typedef int writer_sink(void *context, const void *data, size_t size, struct err *err);
+
+/* Compresses one payload into `out` (capacity `out_size`); the stored size, or 0 to store it raw. */
+typedef size_t writer_compress(const void *data, size_t size, void *out, size_t out_size);
+
+struct writer_options {
+    writer_sink *sink;
+    void *context;             /* for sink */
+    writer_compress *compress; /* NULL = raw payloads */
+};
+
+/* NULL when memory ran out or the sink refused the file header. */
+struct writer *writer_new(const struct writer_options *options, struct err *err);
+
+uint32_t writer_string(struct writer *writer, const char *text, size_t size);
+uint32_t writer_code(struct writer *writer, const struct code *code); /* string fields: ids of this writer */
+uint32_t writer_node(struct writer *writer, const struct node *node);
+uint32_t writer_process(struct writer *writer, const struct process *process); /* always a new id */
+uint32_t writer_thread(struct writer *writer, const struct thread *thread);    /* always a new id */
+/* Says again, with what became known since (end, exit code, name). */
+void writer_update_process(struct writer *writer, uint32_t id, const struct process *process);
+void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread);
+void writer_update_code(struct writer *writer, uint32_t id, const struct code *code); /* flags only */
+
+void writer_calls(struct writer *writer, uint32_t process, const struct call_row *row); /* adds to earlier rows */
+void writer_function(struct writer *writer, const struct flat_function *row);
+void writer_edge(struct writer *writer, const struct flat_edge *row);
+void writer_note(struct writer *writer, const struct note *note);
+void writer_meta(struct writer *writer, const char *key, const char *value);
+
+/* Sends what was gathered as chunks. Cheap when there is nothing. */
+int writer_flush(struct writer *writer);
+uint64_t writer_bytes_written(const struct writer *writer);
+
+/* Flushes, appends the END chunk (with the index), frees. -1 with the first failure of its life. */
+int writer_close(struct writer *writer, struct err *err);
+/* Frees without the END chunk: what a crash would have left. */
+void writer_abandon(struct writer *writer);
+
+/* A whole recording in one go (converting, merging, tests). */
+int writer_put_recording(struct writer *writer, const struct recording *recording);
+
+/* A sink that appends to a `struct bytes` given as context. */
+writer_sink writer_sink_bytes;
+
+#endif
