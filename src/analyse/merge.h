@@ -1,0 +1,43 @@
+/*
+ * merge: many recordings → one, a recording at a time, so that only the sum is ever held.
+ *
+ * Equal functions and stacks of different recordings become one; processes and threads are kept apart, each
+ * with its own call rows; flat functions and edges are summed; a meta is kept when all recordings that have
+ * it agree, and "merged" says how many recordings went in. A zeroed struct is an empty merge. The merge owns
+ * its result until merge_take gives it away; recordings added are only read.
+ */
+#ifndef SONDE_ANALYSE_MERGE_H
+#define SONDE_ANALYSE_MERGE_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "store/recording.h"
+
+struct err;
+struct functions;
+
+struct merge {
+    struct recording result;
+    uint32_t added;       /* recordings so far */
+    struct strings codes; /* what makes a code itself, as bytes → code id: both are counted from 1 */
+    struct map sites;     /* (code, line) of a node → site */
+    uint32_t sites_count;
+    struct map nodes;     /* (parent, site) → node */
+    struct map functions; /* code → row */
+    struct map edges;     /* (caller, callee) → row */
+};
+
+/* After a failure (memory ran out) the merge can only be cleared. */
+int merge_add(struct merge *merge, const struct recording *recording, struct err *err);
+/* Only what does not grow with the number of recordings: flat functions and edges, and metas. */
+int merge_add_totals(struct merge *merge, const struct recording *recording, struct err *err);
+/* The recording as a flat profile: its table of functions (analyse/functions.h), and metas. */
+int merge_add_functions(struct merge *merge, const struct recording *recording,
+                        const struct functions *functions, struct err *err);
+
+/* Gives the sum to `recording` (must be empty); the merge is empty afterwards. */
+int merge_take(struct merge *merge, struct recording *recording, struct err *err);
+void merge_clear(struct merge *merge);
+
+#endif

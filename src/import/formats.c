@@ -1,0 +1,40 @@
+#include "import/formats.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "import/pstats_reader.h"
+#include "store/reader.h"
+
+const struct format formats[] = {
+    {"sonde", "a sonde recording", reader_recognises, reader_read},
+    {"pstats", "a cProfile file", pstats_reader_recognises, pstats_reader_read},
+    {0},
+};
+
+const struct format *formats_find(const void *data, size_t size)
+{
+    for (const struct format *format = formats; format->name; format++)
+        if (format->recognises(data, size))
+            return format;
+    return NULL;
+}
+
+static int refuse(const char *name, size_t size, struct err *err)
+{
+    char known[256] = "";
+    size_t used = 0;
+    for (const struct format *format = formats; format->name && used < sizeof known; format++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s (%s)",
+                                 format == formats ? "" : ", ", format->words, format->name);
+    if (size == 0)
+        return err_set(err, "%s is empty; sonde reads %s", name, known);
+    return err_set(err, "%s is of no format that sonde knows; sonde reads %s", name, known);
+}
+
+int formats_read(const void *data, size_t size, const char *name, struct recording *recording,
+                 struct err *err)
+{
+    const struct format *format = formats_find(data, size);
+    return format ? format->read(data, size, name, recording, err) : refuse(name, size, err);
+}
