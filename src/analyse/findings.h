@@ -9,10 +9,11 @@
 #include "analyse/tree.h"
 
 struct finding {
-    const char *topic; /* static: "hot-function", "imports", "c-code", "hot-path", "many-calls", "losses", ... */
-    uint32_t code;     /* what it is about; 0 = the run */
-    double share;      /* of the run's time; orders the list */
-    char *text;        /* one sentence, owned */
+    const char
+        *topic;    /* static: "hot-function", "imports", "c-code", "hot-path", "many-calls", "losses", ... */
+    uint32_t code; /* what it is about; 0 = the run */
+    double share;  /* of the run's time; orders the list */
+    char *text;    /* one sentence, owned */
 };
 
 struct findings {

@@ -4,6 +4,7 @@
  * Nodes are in top-down order (a parent before its children), node 0 is the root; children of a node are
  * linked, hottest first. For a recording that holds only a flat profile (.prof) the tree is estimated from
  * caller pairs by splitting a callee's time in proportion, and `estimated` is set.
+ * Nothing here recurses: a tree may be as deep as it has nodes.
  */
 #ifndef SONDE_ANALYSE_TREE_H
 #define SONDE_ANALYSE_TREE_H
@@ -39,9 +40,27 @@ struct tree {
 
 int tree_build(const struct recording *recording, const struct selection *selection, struct tree *tree,
                struct err *err);
-/* The same rows seen from the leaves: children of a node are its callers. Flat files: one or two levels. */
+/* Only what was recorded as stacks; flat profiles are left out. */
+int tree_build_exact(const struct recording *recording, const struct selection *selection, struct tree *tree,
+                     struct err *err);
+/* The same rows seen from the leaves: children of a node are its callers. total_ns is the leaf's self time
+ * that came along this chain of callers, self_ns the part that goes no further up. Chains end at a fixed
+ * length and where they hold next to nothing. Flat files: two levels. */
 int tree_build_bottom_up(const struct recording *recording, const struct selection *selection,
                          struct tree *tree, struct err *err);
 void tree_clear(struct tree *tree);
+
+/* Calls `enter` for each node in depth-first order, children hottest first, and `leave` when its subtree is
+ * done (either may be NULL). */
+typedef void tree_visit(const struct tree *tree, uint32_t node, void *context);
+void tree_walk(const struct tree *tree, tree_visit *enter, tree_visit *leave, void *context);
+
+/* For those who fill `nodes` themselves: links the children and sets depth and recursive from parent, code
+ * and total_ns. */
+int tree_link(struct tree *tree, uint32_t code_count, struct err *err);
+
+/* Whether the selection takes in the thread; flat profiles belong to no thread and need selection_is_all. */
+bool selection_has(const struct selection *selection, const struct recording *recording, uint32_t thread);
+bool selection_is_all(const struct selection *selection);
 
 #endif

@@ -1,0 +1,41 @@
+/*
+ * json: a streaming JSON writer into a `struct bytes`. Calls follow the text's order: begin, key, value, end.
+ *
+ * The writer keeps only whether a comma is due, so nesting is free and the caller may empty `out` between any
+ * two calls. Text may be any bytes: what is not UTF-8 becomes U+FFFD, control characters are escaped. Numbers
+ * that JSON cannot hold (NaN, infinities) become null. Failure is that of `out` (sticky; check it at the
+ * end).
+ */
+#ifndef SONDE_BASE_JSON_H
+#define SONDE_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+struct json {
+    struct bytes *out;
+    bool comma;   /* before the next key or value */
+    bool newline; /* asked for by json_line */
+};
+
+void json_begin_object(struct json *json);
+void json_end_object(struct json *json);
+void json_begin_array(struct json *json);
+void json_end_array(struct json *json);
+void json_key(struct json *json, const char *key);
+
+void json_text(struct json *json, const char *text, size_t size);
+void json_string(struct json *json, const char *text); /* NULL → null */
+void json_unsigned(struct json *json, uint64_t value);
+void json_signed(struct json *json, int64_t value);
+void json_real(struct json *json, double value);
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+
+/* The next key, value or end begins on a new line. */
+void json_line(struct json *json);
+
+#endif
