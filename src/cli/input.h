@@ -7,7 +7,8 @@
 struct err;
 struct recording;
 
-/* Reads the file ("-" = standard input) whatever its format, into an empty recording. Damage is not an error. */
+/* Reads the file ("-" = standard input) whatever its format, into an empty recording. Damage is not an error.
+ */
 int input_read(const char *path, struct recording *recording, struct err *err);
 
 /* The newest recording in the working directory (by content, so a .prof counts too), as a new string that the

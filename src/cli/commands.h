@@ -1,0 +1,10 @@
+/* commands: what main.c lists: one declaration for each cmd_*.c. */
+#ifndef SONDE_CLI_COMMANDS_H
+#define SONDE_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const struct command command_help;
+extern const struct command command_list;
+
+#endif
