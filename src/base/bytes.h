@@ -22,8 +22,8 @@ struct bytes {
     bool failed;
 };
 
-void bytes_clear(struct bytes *bytes); /* frees; the struct is empty and usable again */
-void bytes_reset(struct bytes *bytes); /* size 0, memory kept, failure forgotten */
+void bytes_clear(struct bytes *bytes);                  /* frees; the struct is empty and usable again */
+void bytes_reset(struct bytes *bytes);                  /* size 0, memory kept, failure forgotten */
 uint8_t *bytes_take(struct bytes *bytes, size_t *size); /* the caller frees; the buffer is empty afterwards */
 
 bool bytes_reserve(struct bytes *bytes, size_t extra);
@@ -34,8 +34,8 @@ void bytes_put_u8(struct bytes *bytes, uint8_t value);
 void bytes_put_u16(struct bytes *bytes, uint16_t value);
 void bytes_put_u32(struct bytes *bytes, uint32_t value);
 void bytes_put_u64(struct bytes *bytes, uint64_t value);
-void bytes_put_varint(struct bytes *bytes, uint64_t value);   /* LEB128, at most 10 bytes */
-void bytes_put_signed(struct bytes *bytes, int64_t value);    /* zigzag, then LEB128 */
+void bytes_put_varint(struct bytes *bytes, uint64_t value);                 /* LEB128, at most 10 bytes */
+void bytes_put_signed(struct bytes *bytes, int64_t value);                  /* zigzag, then LEB128 */
 void bytes_put_counted(struct bytes *bytes, const void *data, size_t size); /* varint size, then the bytes */
 
 /* Reads a whole file ("-" = standard input). At most max bytes. */

@@ -16,7 +16,8 @@ struct format {
     const char *words; /* "a sonde recording", "a cProfile file" */
     bool (*recognises)(const void *data, size_t size);
     /* `name` is for messages; `recording` is empty. */
-    int (*read)(const void *data, size_t size, const char *name, struct recording *recording, struct err *err);
+    int (*read)(const void *data, size_t size, const char *name, struct recording *recording,
+                struct err *err);
 };
 
 /* NULL-name-ended. */

@@ -20,6 +20,7 @@ struct recording;
 bool reader_recognises(const void *data, size_t size);
 
 /* Fills `recording` (must be empty). `name` is for messages. */
-int reader_read(const void *data, size_t size, const char *name, struct recording *recording, struct err *err);
+int reader_read(const void *data, size_t size, const char *name, struct recording *recording,
+                struct err *err);
 
 #endif

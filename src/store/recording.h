@@ -89,11 +89,11 @@ struct flat_edge {
 
 /* Something worth telling: what was lost, refused, switched off. */
 enum note_kind {
-    NOTE_LOSS = 1,     /* events or nodes dropped; count says how many */
-    NOTE_REFUSED = 2,  /* a process or collector that could not record, and why */
+    NOTE_LOSS = 1,    /* events or nodes dropped; count says how many */
+    NOTE_REFUSED = 2, /* a process or collector that could not record, and why */
     NOTE_THROTTLED = 3,
-    NOTE_CLOCK = 4,    /* the counter was found wrong */
-    NOTE_END = 5,      /* how the run ended, when not plainly */
+    NOTE_CLOCK = 4, /* the counter was found wrong */
+    NOTE_END = 5,   /* how the run ended, when not plainly */
     NOTE_WARNING = 6,
 };
 struct note {
@@ -135,10 +135,10 @@ struct damage {
 
 struct recording {
     struct strings strings;
-    RECORDING_ARRAY(struct code, codes);         /* [0] = no code */
-    RECORDING_ARRAY(struct node, nodes);         /* [0] = root */
-    RECORDING_ARRAY(struct process, processes);  /* [0] = none */
-    RECORDING_ARRAY(struct thread, threads);     /* [0] = none */
+    RECORDING_ARRAY(struct code, codes);        /* [0] = no code */
+    RECORDING_ARRAY(struct node, nodes);        /* [0] = root */
+    RECORDING_ARRAY(struct process, processes); /* [0] = none */
+    RECORDING_ARRAY(struct thread, threads);    /* [0] = none */
     RECORDING_ARRAY(struct call_row, calls);
     RECORDING_ARRAY(struct flat_function, functions);
     RECORDING_ARRAY(struct flat_edge, edges);

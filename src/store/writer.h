@@ -42,7 +42,8 @@ void writer_update_process(struct writer *writer, uint32_t id, const struct proc
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread);
 void writer_update_code(struct writer *writer, uint32_t id, const struct code *code); /* flags only */
 
-void writer_calls(struct writer *writer, uint32_t process, const struct call_row *row); /* adds to earlier rows */
+void writer_calls(struct writer *writer, uint32_t process,
+                  const struct call_row *row); /* adds to earlier rows */
 void writer_function(struct writer *writer, const struct flat_function *row);
 void writer_edge(struct writer *writer, const struct flat_edge *row);
 void writer_note(struct writer *writer, const struct note *note);

@@ -126,14 +126,10 @@ static void clock_converts_both_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(varints_round_trip),
-        cmocka_unit_test(cursor_fails_once_and_for_all),
-        cmocka_unit_test(bytes_stop_at_their_bound),
-        cmocka_unit_test(map_keeps_every_key),
-        cmocka_unit_test(strings_are_interned),
-        cmocka_unit_test(checksum_knows_the_published_value),
-        cmocka_unit_test(errors_keep_the_first_cause),
-        cmocka_unit_test(clock_converts_both_ways),
+        cmocka_unit_test(varints_round_trip),          cmocka_unit_test(cursor_fails_once_and_for_all),
+        cmocka_unit_test(bytes_stop_at_their_bound),   cmocka_unit_test(map_keeps_every_key),
+        cmocka_unit_test(strings_are_interned),        cmocka_unit_test(checksum_knows_the_published_value),
+        cmocka_unit_test(errors_keep_the_first_cause), cmocka_unit_test(clock_converts_both_ways),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

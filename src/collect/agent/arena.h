@@ -50,10 +50,10 @@ struct arena_header {
     uint32_t text_used;
 
     /* losses */
-    uint64_t lost_nodes;   /* calls charged to their caller because the node table was full */
-    uint64_t lost_codes;   /* functions without a row of their own */
+    uint64_t lost_nodes; /* calls charged to their caller because the node table was full */
+    uint64_t lost_codes; /* functions without a row of their own */
     uint64_t lost_threads;
-    uint64_t resyncs;      /* stacks rebuilt because a switch was noticed late (greenlets) */
+    uint64_t resyncs; /* stacks rebuilt because a switch was noticed late (greenlets) */
 
     uint32_t stop; /* set by the recorder: nobody reads any more */
     uint32_t forks;
@@ -76,7 +76,7 @@ struct arena_code {
     uint32_t line;
     uint8_t kind, flags; /* enum code_kind, code_flag of store/recording.h */
     uint16_t reserved;
-    uint64_t calls;      /* for throttling; not drained */
+    uint64_t calls; /* for throttling; not drained */
 };
 
 /* 64 bytes: one cache line. `key` is what identifies the callee to the tracer (code object or method table
