@@ -1,0 +1,60 @@
+"""sonde: one profiler for Python programs.
+
+From the shell: ``python -m sonde trace script.py`` (``python -m sonde --help``). From Python::
+
+    import sonde as cProfile          # Profile, run and runctx mean what they mean in cProfile
+
+    with sonde.Profile() as profile:
+        work()
+    profile.print_stats("cumulative")
+
+    recording = sonde.read("script.sonde")     # or a .prof: its tables, column by column
+
+Importing the package loads nothing; each name is brought in when it is first used.
+"""
+
+import sys
+
+_HOME = {
+    "Profile": "call_profile",
+    "run": "call_profile",
+    "runctx": "call_profile",
+    "read": "recording",
+}
+
+__all__ = ["Profile", "read", "run", "runctx"]
+
+
+def _refusal():
+    """Why the extensions cannot be used in this interpreter, or None."""
+    this = "; this is " + sys.version.split()[0]
+    if sys.version_info < (3, 9):  # noqa: UP036 (the launcher brings the package into any interpreter)
+        return "sonde needs CPython 3.9 or newer" + this
+    if sys.implementation.name != "cpython":
+        return "sonde profiles CPython only" + this + " of " + sys.implementation.name
+    if "t" in sys.abiflags:
+        return "sonde has no build for free-threaded CPython yet" + this + ": use the build with the GIL"
+    return None
+
+
+def __getattr__(name):
+    if name not in _HOME and name != "__version__":
+        raise AttributeError("module 'sonde' has no attribute '" + name + "'")
+    refusal = _refusal()
+    if refusal:
+        raise ImportError(refusal, name="sonde")
+    from importlib import import_module
+
+    if name == "__version__":
+        return import_module("sonde._binding").VERSION
+    value = getattr(import_module("sonde." + _HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])
+
+
+if sys.version_info < (3, 7):  # noqa: UP036 (no module __getattr__: say it now, or nobody will)
+    raise ImportError(_refusal())
