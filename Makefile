@@ -1,8 +1,8 @@
 # The front door. Meson does the building (meson.build); tools/setup gets what the machine lacks.
 # `make help` lists what can be made.
 
-BIN    := $(CURDIR)/.venv/bin
-export PATH := $(BIN):$(PATH)
+# The build tools are the private environment's; a program to profile is run by the user's own Python.
+TOOLS  := PATH="$(CURDIR)/.venv/bin:$$PATH"
 PREFIX ?= /usr/local
 SCRIPT ?= examples/shallow_water.py
 ARGS   ?=
@@ -12,17 +12,17 @@ SONDE  := build/python/sonde/_bin/sonde
 .SUFFIXES:
 
 all: build/build.ninja ## build the program and the Python package in build/python
-	@ninja -C build --quiet
+	@$(TOOLS) ninja -C build --quiet
 
 # Order-only: the environment's time stamps must not configure the build again.
 build/build.ninja: | .venv/build.ok
-	@meson setup build >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@$(TOOLS) meson setup build >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 build-asan/build.ninja: | .venv/test.ok
-	@meson setup build-asan -Dsanitize=true -Dtests=enabled -Dbuildtype=debugoptimized
+	@$(TOOLS) meson setup build-asan -Dsanitize=true -Dtests=enabled -Dbuildtype=debugoptimized
 
 build-fuzz/build.ninja: | .venv/fuzz.ok
-	@CC=clang-14 meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized
+	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized
 
 .venv/%.ok: tools/setup
 	@tools/setup $*
@@ -40,19 +40,19 @@ bench: all .venv/test.ok ## speed against other profilers, as ratios
 	@bench/run
 
 asan: build-asan/build.ninja ## the tools, readers and analyses under ASan and UBSan
-	@ninja -C build-asan --quiet
+	@$(TOOLS) ninja -C build-asan --quiet
 	@tools/test --build build-asan unit golden fuzz
 
 fuzz: build-fuzz/build.ninja ## look for inputs that break the readers (SECONDS=60 each)
-	@ninja -C build-fuzz --quiet
+	@$(TOOLS) ninja -C build-fuzz --quiet
 	@tests/fuzz/search build-fuzz $(or $(SECONDS),60)
 
 wheel: .venv/build.ok ## a self-contained wheel in dist/
 	@tools/wheel
 
 install: all ## install below PREFIX (default /usr/local)
-	@meson configure build --prefix=$(abspath $(PREFIX))
-	@meson install -C build --quiet
+	@$(TOOLS) meson configure build --prefix=$(abspath $(PREFIX))
+	@$(TOOLS) meson install -C build --quiet
 	@echo "installed: $(abspath $(PREFIX))/bin/sonde"
 
 clean: ## remove everything built
