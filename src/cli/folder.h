@@ -1,0 +1,35 @@
+/*
+ * folder: the recordings in a folder, newest first, recognised by content. Files that cannot be read, hidden
+ * ones and everything that is no plain file are passed over. A zeroed struct is an empty list; it owns its
+ * paths.
+ */
+#ifndef SONDE_CLI_FOLDER_H
+#define SONDE_CLI_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct format;
+
+struct folder_entry {
+    char *path; /* "DIR/NAME"; "NAME" in the working directory */
+    int64_t modified_ns;
+    uint64_t size_bytes;
+    const struct format *format;
+};
+
+struct folder {
+    struct folder_entry *entries;
+    size_t count;
+};
+
+/* At most `limit` recordings (0 = all); with a small limit only the newest files are opened. No recordings is
+ * not an error. */
+int folder_read(const char *path, size_t limit, struct folder *folder, struct err *err);
+void folder_clear(struct folder *folder);
+
+bool folder_is(const char *path); /* whether the path names a folder */
+
+#endif
