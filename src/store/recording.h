@@ -1,10 +1,10 @@
 /*
  * recording: what a recording says, decoded: the one model that readers and importers fill and analyses read.
  *
- * Everything is arrays indexed by ids; id 0 is "none" (string 0 is "", code 0 is "no code", node 0 is the root
- * above every stack). A node's parent always has a smaller id, so one pass up or down an array is a walk of
- * the tree. Fields that name an id always name one that exists: readers and importers check that once.
- * A zeroed struct is an empty recording. The recording owns its arrays.
+ * Everything is arrays indexed by ids; id 0 is "none" (string 0 is "", code 0 is "no code", node 0 is the
+ * root above every stack). A node's parent always has a smaller id, so one pass up or down an array is a walk
+ * of the tree. Fields that name an id always name one that exists: readers and importers check that once. A
+ * zeroed struct is an empty recording. The recording owns its arrays.
  */
 #ifndef SONDE_STORE_RECORDING_H
 #define SONDE_STORE_RECORDING_H
@@ -113,20 +113,23 @@ struct chunk_info {
     uint64_t offset;
     uint64_t clock_ns;
     uint32_t process;
-    uint32_t stored_bytes, raw_bytes, records;
-    uint16_t kind;
-    uint8_t state; /* enum chunk_state */
+    uint32_t stored_bytes, raw_bytes;
+    uint32_t records; /* table rows inside */
+    uint16_t kind;    /* enum record_kind of store/record.h */
+    uint8_t state;    /* enum chunk_state */
 };
 enum chunk_state { CHUNK_GOOD = 0, CHUNK_DAMAGED = 1, CHUNK_UNKNOWN = 2, CHUNK_ORPHANED = 3 };
 
 /* What was not read, and why. */
 struct damage {
-    uint64_t damaged_chunks;  /* checksum or structure wrong: skipped */
-    uint64_t orphaned_chunks; /* whole, but they name ids that a damaged DEFS chunk would have defined */
-    uint64_t unknown_chunks;  /* kinds or records of a newer sonde: skipped */
-    uint64_t skipped_bytes;
-    bool truncated; /* the file ends in the middle of a chunk */
-    bool complete;  /* an END chunk was found: the recorder closed the file itself */
+    uint64_t damaged_chunks;  /* checksum or structure wrong, or missing altogether: skipped */
+    uint64_t orphaned_chunks; /* whole, but some rows name ids that a damaged DEFS chunk would have defined */
+    uint64_t orphaned_rows;   /* those rows: skipped */
+    uint64_t unknown_chunks;  /* kinds of a newer sonde: skipped */
+    uint64_t unknown_records; /* the same, inside chunks that were read */
+    uint64_t skipped_bytes;   /* lying between whole chunks, or in damaged ones */
+    bool truncated;           /* the file ends in the middle of a chunk */
+    bool complete;            /* an END chunk was found: the recorder closed the file itself */
 };
 
 #define RECORDING_ARRAY(type, name)                                                                          \

@@ -1,8 +1,8 @@
 /*
  * writer: makes a .sonde file (or the same bytes in memory), append-only.
  *
- * Definitions are numbered by the writer, file-wide, from 1; equal definitions give the same id, so that trees
- * of many threads and processes share nodes. Definitions and data are gathered and leave as chunks at
+ * Definitions are numbered by the writer, file-wide, from 1; equal definitions give the same id, so that
+ * trees of many threads and processes share nodes. Definitions and data are gathered and leave as chunks at
  * writer_flush (definitions always before the data that name them). Failure is sticky: after the first, all
  * calls do nothing, ids are 0, and writer_close reports it.
  */

@@ -1,0 +1,226 @@
+#include "store/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* Room for one more row. False when memory (or 32-bit ids) ran out. */
+static bool grow(void **rows, uint32_t count, uint32_t *capacity, size_t row_bytes)
+{
+    if (count < *capacity)
+        return true;
+    if (*capacity >= UINT32_MAX / 2)
+        return false;
+    uint32_t larger = *capacity ? *capacity * 2 : 16;
+    void *grown = realloc(*rows, larger * row_bytes);
+    if (!grown)
+        return false;
+    *rows = grown;
+    *capacity = larger;
+    return true;
+}
+
+/* Appends `row` to the array `name`; evaluates to its index, or `failure`. */
+#define APPEND(recording, name, row, failure)                                                                \
+    (grow((void **)&(recording)->name, (recording)->name##_count, &(recording)->name##_capacity,             \
+          sizeof *(recording)->name)                                                                         \
+         ? ((recording)->name[(recording)->name##_count] = (row), (recording)->name##_count++)               \
+         : (failure))
+
+void recording_clear(struct recording *recording)
+{
+    strings_clear(&recording->strings);
+    free(recording->codes);
+    free(recording->nodes);
+    free(recording->processes);
+    free(recording->threads);
+    free(recording->calls);
+    free(recording->functions);
+    free(recording->edges);
+    free(recording->notes);
+    free(recording->metas);
+    free(recording->chunks);
+    *recording = (struct recording){0};
+}
+
+static bool make_rows_zero(struct recording *recording)
+{
+    if (recording->strings.count == 0 && strings_intern(&recording->strings, "", 0) != 0)
+        return false;
+    if (recording->codes_count == 0 &&
+        APPEND(recording, codes, ((struct code){.kind = CODE_OTHER}), UINT32_MAX) == UINT32_MAX)
+        return false;
+    if (recording->nodes_count == 0 && APPEND(recording, nodes, (struct node){0}, UINT32_MAX) == UINT32_MAX)
+        return false;
+    struct process none = {.rank = UINT32_MAX, .exit_code = INT32_MIN};
+    if (recording->processes_count == 0 && APPEND(recording, processes, none, UINT32_MAX) == UINT32_MAX)
+        return false;
+    return recording->threads_count ||
+           APPEND(recording, threads, (struct thread){0}, UINT32_MAX) != UINT32_MAX;
+}
+
+int recording_init(struct recording *recording, struct err *err)
+{
+    return make_rows_zero(recording) ? 0 : err_set(err, "out of memory for a recording");
+}
+
+uint32_t recording_add_code(struct recording *recording, const struct code *code)
+{
+    if (recording->codes_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, codes, *code, 0);
+}
+
+uint32_t recording_add_node(struct recording *recording, const struct node *node)
+{
+    if (recording->nodes_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, nodes, *node, 0);
+}
+
+uint32_t recording_add_process(struct recording *recording, const struct process *process)
+{
+    if (recording->processes_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, processes, *process, 0);
+}
+
+uint32_t recording_add_thread(struct recording *recording, const struct thread *thread)
+{
+    if (recording->threads_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, threads, *thread, 0);
+}
+
+uint32_t recording_add_calls(struct recording *recording, const struct call_row *row)
+{
+    return APPEND(recording, calls, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_function(struct recording *recording, const struct flat_function *row)
+{
+    return APPEND(recording, functions, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row)
+{
+    return APPEND(recording, edges, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_note(struct recording *recording, const struct note *note)
+{
+    return APPEND(recording, notes, *note, UINT32_MAX);
+}
+
+uint32_t recording_add_chunk(struct recording *recording, const struct chunk_info *chunk)
+{
+    return APPEND(recording, chunks, *chunk, UINT32_MAX);
+}
+
+static struct meta *find_meta(const struct recording *recording, uint32_t key)
+{
+    for (uint32_t i = 0; i < recording->metas_count; i++) {
+        if (recording->metas[i].key == key)
+            return &recording->metas[i];
+    }
+    return NULL;
+}
+
+int recording_set_meta(struct recording *recording, const char *key, const char *value)
+{
+    struct meta meta = {strings_intern_text(&recording->strings, key),
+                        strings_intern_text(&recording->strings, value)};
+    if (meta.key == UINT32_MAX || meta.value == UINT32_MAX)
+        return -1;
+    struct meta *known = find_meta(recording, meta.key);
+    if (known)
+        known->value = meta.value;
+    return known || APPEND(recording, metas, meta, UINT32_MAX) != UINT32_MAX ? 0 : -1;
+}
+
+const char *recording_meta(const struct recording *recording, const char *key)
+{
+    for (uint32_t i = 0; i < recording->metas_count; i++) {
+        if (strcmp(recording_text(recording, recording->metas[i].key), key) == 0)
+            return recording_text(recording, recording->metas[i].value);
+    }
+    return NULL;
+}
+
+/* What the rows span, and whether they already are as recording_compact_calls leaves them. */
+struct calls_order {
+    uint32_t threads, nodes; /* largest ids, plus 1 */
+    bool compact;
+};
+
+static struct calls_order calls_order(const struct recording *recording)
+{
+    struct calls_order order = {.compact = true};
+    for (uint32_t i = 0; i < recording->calls_count; i++) {
+        const struct call_row *row = &recording->calls[i];
+        if (row->thread >= order.threads)
+            order.threads = row->thread + 1;
+        if (row->node >= order.nodes)
+            order.nodes = row->node + 1;
+        if (i > 0 &&
+            (row[-1].thread > row->thread || (row[-1].thread == row->thread && row[-1].node >= row->node)))
+            order.compact = false;
+    }
+    return order;
+}
+
+/* Stable, and linear: ids are dense. `places` has one more entry than there are ids. */
+static void counting_sort(const struct call_row *from, struct call_row *to, uint32_t count, uint32_t *places,
+                          uint32_t ids, size_t id_offset)
+{
+#define ID_OF(row) (*(const uint32_t *)((const char *)(row) + id_offset))
+    memset(places, 0, ((size_t)ids + 1) * sizeof *places);
+    for (uint32_t i = 0; i < count; i++)
+        places[ID_OF(&from[i]) + 1]++;
+    for (uint32_t id = 0; id < ids; id++)
+        places[id + 1] += places[id];
+    for (uint32_t i = 0; i < count; i++)
+        to[places[ID_OF(&from[i])]++] = from[i];
+#undef ID_OF
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint32_t sum_neighbours(struct call_row *rows, uint32_t count)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        if (rows[i].thread == rows[last].thread && rows[i].node == rows[last].node) {
+            rows[last].calls = add_saturating(rows[last].calls, rows[i].calls);
+            rows[last].self_ns = add_saturating(rows[last].self_ns, rows[i].self_ns);
+        } else {
+            rows[++last] = rows[i];
+        }
+    }
+    return count ? last + 1 : 0;
+}
+
+int recording_compact_calls(struct recording *recording, struct err *err)
+{
+    struct calls_order order = calls_order(recording);
+    if (order.compact)
+        return 0;
+    uint32_t count = recording->calls_count;
+    uint32_t ids = order.threads > order.nodes ? order.threads : order.nodes;
+    struct call_row *sorted = malloc(count * sizeof *sorted);
+    uint32_t *places = malloc(((size_t)ids + 1) * sizeof *places);
+    if (sorted && places) {
+        counting_sort(recording->calls, sorted, count, places, order.nodes, offsetof(struct call_row, node));
+        counting_sort(sorted, recording->calls, count, places, order.threads,
+                      offsetof(struct call_row, thread));
+        recording->calls_count = sum_neighbours(recording->calls, count);
+    }
+    bool done = sorted && places;
+    free(sorted);
+    free(places);
+    return done ? 0 : err_set(err, "out of memory while adding up %u call rows", count);
+}
