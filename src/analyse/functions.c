@@ -127,7 +127,7 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
     }
 }
 
-static int compare_edges(const void *a, const void *b)
+int functions_compare_edges(const void *a, const void *b)
 {
     const struct edge_row *left = a, *right = b;
     if (left->callee != right->callee)
@@ -151,7 +151,7 @@ static void finish(struct functions *functions)
     }
     functions->row_count = kept;
     if (functions->edge_count)
-        qsort(functions->edges, functions->edge_count, sizeof *functions->edges, compare_edges);
+        qsort(functions->edges, functions->edge_count, sizeof *functions->edges, functions_compare_edges);
 }
 
 int functions_build(const struct recording *recording, const struct selection *selection,

@@ -38,5 +38,7 @@ int functions_build(const struct recording *recording, const struct selection *s
 void functions_clear(struct functions *functions);
 /* NULL when the code has no row. */
 const struct function_row *functions_find(const struct functions *functions, uint32_t code);
+/* The order of the edges: by callee, then caller; for qsort. */
+int functions_compare_edges(const void *a, const void *b);
 
 #endif

@@ -2,9 +2,9 @@
  * merge: many recordings → one, a recording at a time, so that only the sum is ever held.
  *
  * Equal functions and stacks of different recordings become one; processes and threads are kept apart, each
- * with its own call rows; flat functions and edges are summed; a meta is kept when all recordings that have
- * it agree, and "merged" says how many recordings went in. A zeroed struct is an empty merge. The merge owns
- * its result until merge_take gives it away; recordings added are only read.
+ * with its own call rows; flat functions and edges are summed; a meta is kept when all recordings have
+ * it and agree, and "merged" says how many recordings went in. A zeroed struct is an empty merge. The merge
+ * owns its result until merge_take gives it away; recordings added are only read.
  */
 #ifndef SONDE_ANALYSE_MERGE_H
 #define SONDE_ANALYSE_MERGE_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "store/flat.h"
 #include "store/recording.h"
 
 struct err;
@@ -23,9 +24,8 @@ struct merge {
     struct strings codes; /* what makes a code itself, as bytes → code id: both are counted from 1 */
     struct map sites;     /* (code, line) of a node → site */
     uint32_t sites_count;
-    struct map nodes;     /* (parent, site) → node */
-    struct map functions; /* code → row */
-    struct map edges;     /* (caller, callee) → row */
+    struct map nodes; /* (parent, site) → node */
+    struct flat flat;
 };
 
 /* After a failure (memory ran out) the merge can only be cleared. */

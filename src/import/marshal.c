@@ -12,6 +12,16 @@
 #define DEPTH_MAX      32
 #define FLAG_REFERENCE 0x80
 
+/*
+ * A code object: 4 numbers (Python 2), 6 (3.8 to 3.10) or 5 (all others), then eight objects, the first line,
+ * and one object more, from 3.11 on two. Of the eight, the first is the bytecode. The fifth tells the two
+ * orders apart: a tuple until 3.10, where the eighth is the name; bytes from 3.11 on, where the seventh is.
+ */
+#define CODE_OBJECTS  8
+#define CODE_FIFTH    4
+#define CODE_NAME_OLD 7
+#define CODE_NAME_NEW 6
+
 /* Indexes of values that later bytes may name by number. */
 struct index_list {
     uint32_t *items;
@@ -22,6 +32,7 @@ struct index_list {
 struct open_container {
     uint32_t index;
     uint32_t left; /* items still to come; unused for dicts, which end with a mark */
+    bool at_end;   /* of a code object: its first line was read */
 };
 
 struct parser {
@@ -31,7 +42,8 @@ struct parser {
     struct index_list interned;   /* 'R': Python 2, values of type 't' */
     struct open_container open[DEPTH_MAX];
     unsigned depth;
-    const char *problem; /* NULL = none yet */
+    unsigned code_numbers; /* at the start of a code object; 0 = none seen yet */
+    const char *problem;   /* NULL = none yet */
 };
 
 static int fail(struct parser *parser, const char *problem)
@@ -136,8 +148,45 @@ static int open_container(struct parser *parser, enum marshal_kind kind, uint32_
         return fail(parser, "a tuple is longer than the file");
     if (parser->depth == DEPTH_MAX)
         return fail(parser, "it is nested too deeply");
-    parser->open[parser->depth++] = (struct open_container){parser->document->count, items};
+    parser->open[parser->depth++] = (struct open_container){.index = parser->document->count, .left = items};
     return add_value(parser, (struct marshal_value){.kind = (uint8_t)kind, .count = items});
+}
+
+/* The file does not say which Python wrote it, but the bytecode, a text, comes right after the numbers. */
+static unsigned count_code_numbers(struct cursor cursor)
+{
+    for (unsigned numbers = 1; numbers <= 6; numbers++) {
+        cursor_get_u32(&cursor);
+        struct cursor behind = cursor;
+        bool text = (cursor_get_u8(&behind) & ~FLAG_REFERENCE) == 's';
+        uint32_t size = cursor_get_u32(&behind);
+        if (numbers >= 4 && text && !behind.failed && size && size <= cursor_left(&behind))
+            return numbers;
+    }
+    return 0;
+}
+
+static int open_code(struct parser *parser)
+{
+    if (!parser->code_numbers)
+        parser->code_numbers = count_code_numbers(parser->cursor);
+    if (!parser->code_numbers)
+        return fail(parser, "it holds a code object of an unknown Python version");
+    for (unsigned i = 0; i < parser->code_numbers; i++)
+        cursor_get_u32(&parser->cursor);
+    return open_container(parser, MARSHAL_CODE, CODE_OBJECTS);
+}
+
+static int skip(struct parser *parser, size_t size)
+{
+    cursor_get(&parser->cursor, size);
+    return add_value(parser, (struct marshal_value){.kind = MARSHAL_NONE});
+}
+
+static int skip_text_complex(struct parser *parser)
+{
+    cursor_get(&parser->cursor, cursor_get_u8(&parser->cursor));
+    return skip(parser, cursor_get_u8(&parser->cursor));
 }
 
 /* Names an earlier value; a container that is still open would make a cycle. */
@@ -161,7 +210,13 @@ static int read_typed(struct parser *parser, char type)
     struct cursor *cursor = &parser->cursor;
     switch (type) {
     case 'N':
-        return add_value(parser, (struct marshal_value){.kind = MARSHAL_NONE});
+    case '.':
+    case 'S':
+        return skip(parser, 0);
+    case 'y':
+        return skip(parser, 16);
+    case 'x':
+        return skip_text_complex(parser);
     case 'T':
     case 'F':
         return add_value(parser, (struct marshal_value){.kind = MARSHAL_BOOLEAN, .integer = type == 'T'});
@@ -189,9 +244,15 @@ static int read_typed(struct parser *parser, char type)
     case '(':
         return open_container(parser, MARSHAL_TUPLE, cursor_get_u32(cursor));
     case '[':
+    case '<':
+    case '>':
         return open_container(parser, MARSHAL_LIST, cursor_get_u32(cursor));
+    case ':':
+        return open_container(parser, MARSHAL_LIST, 3);
     case '{':
         return open_container(parser, MARSHAL_DICT, 0);
+    case 'c':
+        return open_code(parser);
     case 'r':
         return read_reference(parser, &parser->references);
     case 'R':
@@ -215,6 +276,32 @@ static int read_value(struct parser *parser, uint8_t byte)
     return parser->cursor.failed ? fail(parser, "it is cut off") : 0;
 }
 
+static uint32_t item_of(const struct marshal_document *document, uint32_t container, unsigned item)
+{
+    uint32_t index = container + 1;
+    while (item--)
+        index = marshal_next(document, index);
+    return index;
+}
+
+static bool is_new_code(const struct marshal_document *document, uint32_t code)
+{
+    return marshal_at(document, item_of(document, code, CODE_FIFTH))->kind == MARSHAL_TEXT;
+}
+
+uint32_t marshal_code_name(const struct marshal_document *document, uint32_t index)
+{
+    return item_of(document, index, is_new_code(document, index) ? CODE_NAME_NEW : CODE_NAME_OLD);
+}
+
+/* After the eight objects of a code object: steps over the first line; what is left comes after it. */
+static void read_code_end(struct parser *parser, struct open_container *code)
+{
+    cursor_get_u32(&parser->cursor);
+    code->at_end = true;
+    code->left = is_new_code(parser->document, code->index) ? 2 : 1;
+}
+
 /* Closes every container that has all its items, innermost first. */
 static void close_full(struct parser *parser)
 {
@@ -223,6 +310,10 @@ static void close_full(struct parser *parser)
         struct open_container *top = &parser->open[parser->depth - 1];
         if (values[top->index].kind == MARSHAL_DICT || top->left)
             return;
+        if (values[top->index].kind == MARSHAL_CODE && !top->at_end) {
+            read_code_end(parser, top);
+            return;
+        }
         values[top->index].next = parser->document->count;
         parser->depth--;
     }

@@ -1,6 +1,7 @@
 /*
  * marshal: the part of Python's marshal format that data files use (numbers, text, tuples, lists, dicts), as
- * written by Python 2.7 and every Python 3. Code objects and the like are refused.
+ * written by Python 2.7 and every Python 3. Code objects are stepped over, though each Python lays them out in
+ * its own way: `python -m profile` puts one into its files as the name of the script's main function.
  *
  * The values lie in one array in the order of the file, a container before its items, so item 0 of the
  * container at `i` is at i + 1 and each further one follows at marshal_next. A dict's items are key, value,
@@ -18,14 +19,15 @@
 struct err;
 
 enum marshal_kind {
-    MARSHAL_NONE = 1,
-    MARSHAL_BOOLEAN, /* integer: 0 or 1 */
+    MARSHAL_NONE = 1, /* also what only code objects hold: complex numbers, Ellipsis */
+    MARSHAL_BOOLEAN,  /* integer: 0 or 1 */
     MARSHAL_INTEGER,
     MARSHAL_REAL,
     MARSHAL_TEXT, /* UTF-8 (lone surrogates as three bytes), or any bytes from Python 2 */
     MARSHAL_TUPLE,
-    MARSHAL_LIST,
+    MARSHAL_LIST, /* also sets and slices */
     MARSHAL_DICT,
+    MARSHAL_CODE,      /* its objects are its items; see marshal_code_name */
     MARSHAL_REFERENCE, /* never seen through marshal_at */
 };
 
@@ -66,5 +68,8 @@ static inline uint32_t marshal_next(const struct marshal_document *document, uin
 {
     return document->values[index].next;
 }
+
+/* Index of the co_name of the code object at `index`. */
+uint32_t marshal_code_name(const struct marshal_document *document, uint32_t index);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "base/cursor.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "import/marshal.h"
+#include "store/flat.h"
 #include "store/recording.h"
 
 /* What makes two labels the same function. */
@@ -21,17 +21,11 @@ struct pstats {
     struct recording *recording;
     struct strings labels; /* struct label as bytes → code id: both are counted from 1 */
     uint32_t *codes;       /* value index of a label → code id; 0 = not seen yet */
-    struct map functions;  /* code → row */
-    struct map edges;      /* (caller, callee) → row */
-    size_t edges_left;     /* no honest file has more edges than bytes; shared callers could make it so */
-    bool counts, times;    /* what the callers held: bare counts, tuples with times */
+    struct flat flat;
+    size_t edges_left;  /* no honest file has more edges than bytes; shared callers could make it so */
+    bool counts, times; /* what the callers held: bare counts, tuples with times */
     bool sampled;
     const char *problem;
-};
-
-/* The numbers of one function or edge, in the order of the recording's rows. */
-struct numbers {
-    uint64_t calls, primitive_calls, self_ns, total_ns;
 };
 
 static int fail(struct pstats *pstats, const char *problem)
@@ -83,10 +77,19 @@ static uint64_t as_count(const struct marshal_value *value)
     return value->integer > 0 ? (uint64_t)value->integer : 0;
 }
 
-static uint32_t intern_value(struct pstats *pstats, uint32_t index)
+/* The text at `index`, or the name of the code object there; NULL for anything else. */
+static const struct marshal_value *find_text(const struct marshal_document *document, uint32_t index)
 {
-    const struct marshal_value *value = marshal_at(pstats->document, index);
-    return strings_intern(&pstats->recording->strings, value->text, value->count);
+    index = marshal_resolve(document, index);
+    if (document->values[index].kind == MARSHAL_CODE)
+        index = marshal_resolve(document, marshal_code_name(document, index));
+    const struct marshal_value *value = &document->values[index];
+    return value->kind == MARSHAL_TEXT ? value : NULL;
+}
+
+static uint32_t intern_value(struct pstats *pstats, const struct marshal_value *text)
+{
+    return strings_intern(&pstats->recording->strings, text->text, text->count);
 }
 
 static uint32_t line_of(const struct marshal_value *value)
@@ -106,6 +109,17 @@ static uint32_t add_code(struct pstats *pstats, const struct label *label)
     return recording_add_code(pstats->recording, &code);
 }
 
+static uint32_t find_code(struct pstats *pstats, const struct label *label)
+{
+    uint32_t code = strings_intern(&pstats->labels, (const char *)label, sizeof *label);
+    if (label->file == UINT32_MAX || label->name == UINT32_MAX || code == UINT32_MAX ||
+        (code == pstats->recording->codes_count && add_code(pstats, label) != code)) {
+        fail(pstats, "out of memory");
+        return 0;
+    }
+    return code;
+}
+
 /* The code of the label (file, line, name) at `index`; 0 on failure. */
 static uint32_t read_label(struct pstats *pstats, uint32_t index)
 {
@@ -113,60 +127,25 @@ static uint32_t read_label(struct pstats *pstats, uint32_t index)
     index = marshal_resolve(document, index);
     if (pstats->codes[index])
         return pstats->codes[index];
-    uint32_t file = index + 1, line = marshal_next(document, file), name = marshal_next(document, line);
-    if (document->values[index].kind != MARSHAL_TUPLE || document->values[index].count != 3 ||
-        marshal_at(document, file)->kind != MARSHAL_TEXT ||
-        marshal_at(document, name)->kind != MARSHAL_TEXT) {
+    const struct marshal_value *file = NULL, *name = NULL;
+    uint32_t line = 0;
+    if (document->values[index].kind == MARSHAL_TUPLE && document->values[index].count == 3) {
+        line = marshal_next(document, index + 1);
+        file = find_text(document, index + 1);
+        name = find_text(document, marshal_next(document, line));
+    }
+    if (!file || !name) {
         fail(pstats, "a function is not named by (file, line, name)");
         return 0;
     }
     struct label label = {intern_value(pstats, file), intern_value(pstats, name),
                           line_of(marshal_at(document, line))};
-    uint32_t code = strings_intern(&pstats->labels, (const char *)&label, sizeof label);
-    if (label.file == UINT32_MAX || label.name == UINT32_MAX || code == UINT32_MAX ||
-        (code == pstats->recording->codes_count && add_code(pstats, &label) != code)) {
-        fail(pstats, "out of memory");
-        return 0;
-    }
-    return pstats->codes[index] = code;
-}
-
-static int add_function(struct pstats *pstats, uint32_t code, const struct numbers *numbers)
-{
-    uint32_t row = map_get(&pstats->functions, code);
-    if (row == MAP_NONE) {
-        row = recording_add_function(pstats->recording, &(struct flat_function){.code = code});
-        if (row == UINT32_MAX || !map_set(&pstats->functions, code, row))
-            return fail(pstats, "out of memory");
-    }
-    struct flat_function *function = &pstats->recording->functions[row];
-    function->calls += numbers->calls;
-    function->primitive_calls += numbers->primitive_calls;
-    function->self_ns += numbers->self_ns;
-    function->total_ns += numbers->total_ns;
-    return 0;
-}
-
-static int add_edge(struct pstats *pstats, uint32_t caller, uint32_t callee, const struct numbers *numbers)
-{
-    uint64_t pair = map_pair(caller, callee);
-    uint32_t row = map_get(&pstats->edges, pair);
-    if (row == MAP_NONE) {
-        row = recording_add_edge(pstats->recording, &(struct flat_edge){.caller = caller, .callee = callee});
-        if (row == UINT32_MAX || !map_set(&pstats->edges, pair, row))
-            return fail(pstats, "out of memory");
-    }
-    struct flat_edge *edge = &pstats->recording->edges[row];
-    edge->calls += numbers->calls;
-    edge->primitive_calls += numbers->primitive_calls;
-    edge->self_ns += numbers->self_ns;
-    edge->total_ns += numbers->total_ns;
-    return 0;
+    return pstats->codes[index] = find_code(pstats, &label);
 }
 
 /* A caller's tuple: (calls, primitive calls, self s, total s), or several such groups one after the other,
  * which old versions of pstats made when they added files. */
-static int read_caller_tuple(struct pstats *pstats, uint32_t index, struct numbers *numbers)
+static int read_caller_tuple(struct pstats *pstats, uint32_t index, struct flat_edge *edge)
 {
     const struct marshal_document *document = pstats->document;
     uint32_t count = document->values[index].count;
@@ -177,8 +156,7 @@ static int read_caller_tuple(struct pstats *pstats, uint32_t index, struct numbe
         const struct marshal_value *value = marshal_at(document, item);
         if (!is_number(value))
             return fail(pstats, "a caller's numbers are not numbers");
-        uint64_t *sums[] = {&numbers->calls, &numbers->primitive_calls, &numbers->self_ns,
-                            &numbers->total_ns};
+        uint64_t *sums[] = {&edge->calls, &edge->primitive_calls, &edge->self_ns, &edge->total_ns};
         *sums[i % 4] += i % 4 < 2 ? as_count(value) : as_ns(value);
     }
     pstats->times = true;
@@ -192,19 +170,19 @@ static int read_caller(struct pstats *pstats, uint32_t callee, uint32_t key, uin
     uint32_t caller = read_label(pstats, key);
     if (!caller)
         return -1;
-    struct numbers numbers = {0};
+    struct flat_edge edge = {.caller = caller, .callee = callee};
     value = marshal_resolve(pstats->document, value);
     const struct marshal_value *content = &pstats->document->values[value];
     if (content->kind == MARSHAL_TUPLE) {
-        if (read_caller_tuple(pstats, value, &numbers) < 0)
+        if (read_caller_tuple(pstats, value, &edge) < 0)
             return -1;
     } else if (is_number(content)) {
-        numbers.calls = numbers.primitive_calls = as_count(content);
+        edge.calls = edge.primitive_calls = as_count(content);
         pstats->counts = true;
     } else {
         return fail(pstats, "a caller has neither a count nor a tuple of numbers");
     }
-    return add_edge(pstats, caller, callee, &numbers);
+    return flat_add_edge(&pstats->flat, pstats->recording, &edge) < 0 ? fail(pstats, "out of memory") : 0;
 }
 
 static int read_callers(struct pstats *pstats, uint32_t callee, uint32_t index)
@@ -237,11 +215,14 @@ static int read_function(struct pstats *pstats, uint32_t code, uint32_t index)
         if (!is_number(values[i]))
             return fail(pstats, "a function's numbers are not numbers");
     }
-    struct numbers numbers = {.primitive_calls = as_count(values[0]),
-                              .calls = as_count(values[1]),
-                              .self_ns = as_ns(values[2]),
-                              .total_ns = as_ns(values[3])};
-    return add_function(pstats, code, &numbers) < 0 ? -1 : read_callers(pstats, code, item);
+    struct flat_function function = {.code = code,
+                                     .primitive_calls = as_count(values[0]),
+                                     .calls = as_count(values[1]),
+                                     .self_ns = as_ns(values[2]),
+                                     .total_ns = as_ns(values[3])};
+    if (flat_add_function(&pstats->flat, pstats->recording, &function) < 0)
+        return fail(pstats, "out of memory");
+    return read_callers(pstats, code, item);
 }
 
 /* Python 3.15's sampler marks its files with the key ("__sampled__",). */
@@ -301,8 +282,7 @@ static int interpret(const struct marshal_document *document, size_t size, struc
         err_set(err, "%s", pstats.problem);
     free(pstats.codes);
     strings_clear(&pstats.labels);
-    map_clear(&pstats.functions);
-    map_clear(&pstats.edges);
+    flat_clear(&pstats.flat);
     return result;
 }
 

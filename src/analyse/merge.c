@@ -1,0 +1,312 @@
+#include "analyse/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/functions.h"
+#include "base/err.h"
+
+/* Ids of one recording → ids of the result; strings and codes are carried over when first needed. */
+struct remap {
+    struct merge *merge;
+    const struct recording *from;
+    uint32_t *strings; /* 0 = not carried over yet (string 0 needs no carrying) */
+    uint32_t *codes;   /* 0 = not carried over yet */
+    uint32_t *nodes, *processes, *threads;
+    bool failed;
+};
+
+/* What makes a code itself; its flags are only what was found out about it. */
+struct code_identity {
+    uint32_t name, qualname, file, module, line, kind;
+};
+
+static uint32_t *ids(struct remap *remap, uint32_t count)
+{
+    uint32_t *array = calloc((size_t)count + 1, sizeof *array);
+    if (!array)
+        remap->failed = true;
+    return array;
+}
+
+static int remap_init(struct remap *remap, struct merge *merge, const struct recording *from)
+{
+    *remap = (struct remap){.merge = merge, .from = from};
+    remap->strings = ids(remap, from->strings.count);
+    remap->codes = ids(remap, from->codes_count);
+    if (recording_init(&merge->result, NULL) < 0 || strings_intern_text(&merge->codes, "") != 0)
+        remap->failed = true;
+    return remap->failed ? -1 : 0;
+}
+
+static void remap_clear(struct remap *remap)
+{
+    free(remap->strings);
+    free(remap->codes);
+    free(remap->nodes);
+    free(remap->processes);
+    free(remap->threads);
+}
+
+static uint32_t carry_string(struct remap *remap, uint32_t string)
+{
+    if (string == 0 || remap->strings[string])
+        return remap->strings[string];
+    uint32_t id = strings_intern(&remap->merge->result.strings, recording_text(remap->from, string),
+                                 strings_size(&remap->from->strings, string));
+    if (id == UINT32_MAX) {
+        remap->failed = true;
+        return 0;
+    }
+    return remap->strings[string] = id;
+}
+
+static uint32_t add_code(struct remap *remap, const struct code *code)
+{
+    struct merge *merge = remap->merge;
+    struct code carried = *code;
+    carried.name = carry_string(remap, code->name);
+    carried.qualname = carry_string(remap, code->qualname);
+    carried.file = carry_string(remap, code->file);
+    carried.module = carry_string(remap, code->module);
+    struct code_identity identity = {carried.name,   carried.qualname, carried.file,
+                                     carried.module, carried.line,     carried.kind};
+    uint32_t id = strings_intern(&merge->codes, (const char *)&identity, sizeof identity);
+    if (id < merge->result.codes_count)
+        merge->result.codes[id].flags |= code->flags;
+    else if (id == UINT32_MAX || recording_add_code(&merge->result, &carried) != id)
+        remap->failed = true;
+    return remap->failed ? 0 : id;
+}
+
+static uint32_t carry_code(struct remap *remap, uint32_t code)
+{
+    if (code && !remap->codes[code])
+        remap->codes[code] = add_code(remap, &remap->from->codes[code]);
+    return remap->codes[code];
+}
+
+static void add_function(struct remap *remap, struct flat_function function)
+{
+    function.code = carry_code(remap, function.code);
+    if (flat_add_function(&remap->merge->flat, &remap->merge->result, &function) < 0)
+        remap->failed = true;
+}
+
+static void add_edge(struct remap *remap, struct flat_edge edge)
+{
+    edge.caller = carry_code(remap, edge.caller);
+    edge.callee = carry_code(remap, edge.callee);
+    if (flat_add_edge(&remap->merge->flat, &remap->merge->result, &edge) < 0)
+        remap->failed = true;
+}
+
+static void add_flat_rows(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->functions_count && !remap->failed; i++)
+        add_function(remap, remap->from->functions[i]);
+    for (uint32_t i = 0; i < remap->from->edges_count && !remap->failed; i++)
+        add_edge(remap, remap->from->edges[i]);
+}
+
+static void add_function_table(struct remap *remap, const struct functions *functions)
+{
+    for (uint32_t i = 0; i < functions->row_count && !remap->failed; i++) {
+        const struct function_row *row = &functions->rows[i];
+        add_function(remap, (struct flat_function){row->code, row->calls, row->primitive_calls, row->self_ns,
+                                                   row->total_ns});
+    }
+    for (uint32_t i = 0; i < functions->edge_count && !remap->failed; i++) {
+        const struct edge_row *row = &functions->edges[i];
+        add_edge(remap, (struct flat_edge){row->caller, row->callee, row->calls, row->primitive_calls,
+                                           row->self_ns, row->total_ns});
+    }
+}
+
+/* The node with this parent, code and line in the result; ids are of the result. */
+static uint32_t find_node(struct merge *merge, const struct node *node)
+{
+    uint64_t site_key = map_pair(node->code, node->line);
+    uint32_t site = map_get(&merge->sites, site_key);
+    if (site == MAP_NONE) {
+        site = merge->sites_count++;
+        if (!map_set(&merge->sites, site_key, site))
+            return 0;
+    }
+    uint64_t key = map_pair(node->parent, site);
+    uint32_t id = map_get(&merge->nodes, key);
+    if (id != MAP_NONE)
+        return id;
+    id = recording_add_node(&merge->result, node);
+    return id && map_set(&merge->nodes, key, id) ? id : 0;
+}
+
+static void add_nodes(struct remap *remap)
+{
+    remap->nodes = ids(remap, remap->from->nodes_count);
+    for (uint32_t i = 1; i < remap->from->nodes_count && !remap->failed; i++) {
+        struct node node = remap->from->nodes[i];
+        node.parent = remap->nodes[node.parent];
+        node.code = carry_code(remap, node.code);
+        remap->nodes[i] = find_node(remap->merge, &node);
+        if (!remap->nodes[i])
+            remap->failed = true;
+    }
+}
+
+static void add_processes(struct remap *remap)
+{
+    remap->processes = ids(remap, remap->from->processes_count);
+    uint32_t shift = remap->merge->result.processes_count - 1;
+    for (uint32_t i = 1; i < remap->from->processes_count && !remap->failed; i++) {
+        struct process process = remap->from->processes[i];
+        /* A parent may have a larger id than its child, so it is computed, not looked up. */
+        process.parent = process.parent ? process.parent + shift : 0;
+        process.host = carry_string(remap, process.host);
+        process.command = carry_string(remap, process.command);
+        process.python = carry_string(remap, process.python);
+        process.exe = carry_string(remap, process.exe);
+        remap->processes[i] = recording_add_process(&remap->merge->result, &process);
+        if (!remap->processes[i])
+            remap->failed = true;
+    }
+}
+
+static void add_threads(struct remap *remap)
+{
+    remap->threads = ids(remap, remap->from->threads_count);
+    for (uint32_t i = 1; i < remap->from->threads_count && !remap->failed; i++) {
+        struct thread thread = remap->from->threads[i];
+        thread.process = remap->processes[thread.process];
+        thread.name = carry_string(remap, thread.name);
+        remap->threads[i] = recording_add_thread(&remap->merge->result, &thread);
+        if (!remap->threads[i])
+            remap->failed = true;
+    }
+}
+
+static void add_calls(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->calls_count && !remap->failed; i++) {
+        struct call_row row = remap->from->calls[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        if (recording_add_calls(&remap->merge->result, &row) == UINT32_MAX)
+            remap->failed = true;
+    }
+}
+
+static void add_notes(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->notes_count && !remap->failed; i++) {
+        struct note note = remap->from->notes[i];
+        note.process = remap->processes[note.process];
+        note.text = carry_string(remap, note.text);
+        if (recording_add_note(&remap->merge->result, &note) == UINT32_MAX)
+            remap->failed = true;
+    }
+}
+
+static void add_damage(struct damage *sum, const struct damage *damage, bool first)
+{
+    sum->damaged_chunks += damage->damaged_chunks;
+    sum->orphaned_chunks += damage->orphaned_chunks;
+    sum->unknown_chunks += damage->unknown_chunks;
+    sum->skipped_bytes += damage->skipped_bytes;
+    sum->truncated |= damage->truncated;
+    sum->complete = damage->complete && (first || sum->complete);
+}
+
+static void keep_agreed_metas(struct recording *result, const struct recording *from)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < result->metas_count; i++) {
+        struct meta meta = result->metas[i];
+        const char *value = recording_meta(from, recording_text(result, meta.key));
+        if (value && strcmp(value, recording_text(result, meta.value)) == 0)
+            result->metas[kept++] = meta;
+    }
+    result->metas_count = kept;
+}
+
+static void add_metas(struct remap *remap)
+{
+    struct recording *result = &remap->merge->result;
+    if (remap->merge->added)
+        keep_agreed_metas(result, remap->from);
+    for (uint32_t i = 0; !remap->merge->added && i < remap->from->metas_count && !remap->failed; i++) {
+        const struct meta *meta = &remap->from->metas[i];
+        if (recording_set_meta(result, recording_text(remap->from, meta->key),
+                               recording_text(remap->from, meta->value)) < 0)
+            remap->failed = true;
+    }
+    const char *merged = recording_meta(remap->from, "merged");
+    long inside = merged ? atol(merged) : 1;
+    remap->merge->added += inside > 0 ? (uint32_t)inside : 1;
+}
+
+static int finish_add(struct remap *remap, struct err *err)
+{
+    if (!remap->failed)
+        add_metas(remap);
+    int result = remap->failed ? err_set(err, "out of memory while merging") : 0;
+    remap_clear(remap);
+    return result;
+}
+
+int merge_add(struct merge *merge, const struct recording *recording, struct err *err)
+{
+    struct remap remap;
+    if (remap_init(&remap, merge, recording) == 0) {
+        add_flat_rows(&remap);
+        add_nodes(&remap);
+        add_processes(&remap);
+        add_threads(&remap);
+        add_calls(&remap);
+        add_notes(&remap);
+        add_damage(&merge->result.damage, &recording->damage, merge->added == 0);
+    }
+    return finish_add(&remap, err);
+}
+
+int merge_add_totals(struct merge *merge, const struct recording *recording, struct err *err)
+{
+    struct remap remap;
+    if (remap_init(&remap, merge, recording) == 0)
+        add_flat_rows(&remap);
+    return finish_add(&remap, err);
+}
+
+int merge_add_functions(struct merge *merge, const struct recording *recording,
+                        const struct functions *functions, struct err *err)
+{
+    struct remap remap;
+    if (remap_init(&remap, merge, recording) == 0)
+        add_function_table(&remap, functions);
+    return finish_add(&remap, err);
+}
+
+int merge_take(struct merge *merge, struct recording *recording, struct err *err)
+{
+    char merged[16];
+    snprintf(merged, sizeof merged, "%u", merge->added);
+    if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
+        return -1;
+    if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
+        return err_set(err, "out of memory while merging");
+    *recording = merge->result;
+    merge->result = (struct recording){0};
+    merge_clear(merge);
+    return 0;
+}
+
+void merge_clear(struct merge *merge)
+{
+    recording_clear(&merge->result);
+    strings_clear(&merge->codes);
+    map_clear(&merge->sites);
+    map_clear(&merge->nodes);
+    flat_clear(&merge->flat);
+    *merge = (struct merge){0};
+}
