@@ -19,7 +19,8 @@ build/build.ninja: | .venv/build.ok
 	@$(TOOLS) meson setup build >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 build-asan/build.ninja: | .venv/test.ok
-	@$(TOOLS) meson setup build-asan -Dsanitize=true -Dtests=enabled -Dbuildtype=debugoptimized
+	@$(TOOLS) meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false \
+		-Dc_args=-fno-sanitize-recover=all -Dtests=enabled -Dbuildtype=debugoptimized
 
 build-fuzz/build.ninja: | .venv/fuzz.ok
 	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized

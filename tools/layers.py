@@ -166,7 +166,7 @@ def c_symbols(root, files):
     answer = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     for tag in map(json.loads, answer.splitlines()):
         declared = tag.get("pattern", "") + tag.get("typeref", "")
-        static = tag.get("file", False)
+        static = tag.get("file", False) or "static " in declared
         end = tag.get("end", tag["line"])
         yield Symbol(tag["path"], tag["name"], tag["line"], end, tag["kind"], static, "const" in declared)
 
