@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "cli/help.h"
 #include "cli/message.h"
 #include "cli/suggest.h"
@@ -32,23 +33,35 @@ static int print_help(const struct command *command)
     return 0;
 }
 
+/* A mistake in a file of defaults must not stand in the way of the help that explains it, so it counts only
+ * once the command line itself is in order. */
+static int prepare(const struct command *command, struct config *config, void *values, int *argc,
+                   char ***argv)
+{
+    struct err err = {0}, config_err = {0};
+    options_defaults(command, values);
+    int configured = config_apply(config, command, values, ".", getenv("SONDE_OPTIONS"), &config_err);
+    int parsed = options_read(command, values, argc, argv, &err);
+    if (parsed == 1)
+        return print_help(command), -1;
+    if (parsed < 0)
+        return message_fail_with(&err, "'sonde %s --help' shows its options", command->name);
+    return configured < 0 ? message_fail(&config_err) : 0;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct err err = {0};
+    struct config config = {0};
     void *values = calloc(1, command->values_size + 1);
-    if (!values) {
-        err_set(&err, "out of memory");
-        return message_fail(&err);
-    }
-    int parsed = options_parse(command, values, &argc, &argv, &err);
-    int code;
-    if (parsed < 0)
-        code = message_fail_with(&err, "'sonde %s --help' shows its options", command->name);
-    else
-        code = parsed == 1 ? print_help(command) : command->run(values, argc, argv);
+    if (!values)
+        return message_fail(&(struct err){"out of memory"});
+    int code = prepare(command, &config, values, &argc, &argv);
+    if (code == 0)
+        code = command->run(values, argc, argv);
     options_clear(command, values);
+    config_clear(&config);
     free(values);
-    return code;
+    return code < 0 ? 0 : code; /* -1: help was shown */
 }
 
 int main(int argc, char **argv)

@@ -163,6 +163,18 @@ static int parse_number(const char *name, const char *text, int64_t *value, stru
     return 0;
 }
 
+/* From a file: `verbosity = 2` stands for giving it twice. */
+static int parse_count(const char *name, const char *text, int *value, struct err *err)
+{
+    int64_t number = 0;
+    if (parse_number(name, text, &number, err) != 0)
+        return -1;
+    if (number < 0 || number > 1000)
+        return err_set(err, "--%s: %s is out of range", name, text);
+    *value = (int)number;
+    return 0;
+}
+
 static int parse_real(const char *name, const char *text, double *value, struct err *err)
 {
     char *end;
@@ -256,7 +268,7 @@ static int set_field(struct options_pass *pass, const struct match *match, const
         *(bool *)field ^= match->negated;
         return 0;
     case OPTION_COUNT:
-        return (*(int *)field)++, 0;
+        return text ? parse_count(option->name, text, field, err) : ((*(int *)field)++, 0);
     case OPTION_LIST:
         if (first)
             ((struct option_list *)field)->count = 0;
