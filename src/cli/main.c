@@ -11,6 +11,7 @@
 #include "cli/suggest.h"
 
 const struct command *const sonde_commands[] = {
+    &command_graph,
     &command_help,
     NULL,
 };
