@@ -77,7 +77,7 @@ static int newer_first(const void *left, const void *right)
     return strcmp(b->path, a->path); /* run ids sort by time, so the later name is the newer */
 }
 
-static const struct format *sniff(const char *path)
+const struct format *folder_sniff(const char *path)
 {
     uint8_t head[SNIFF_BYTES];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -93,7 +93,7 @@ static void keep_recordings(struct folder *folder, size_t limit)
     for (size_t index = 0; index < folder->count; index++) {
         struct folder_entry *entry = &folder->entries[index];
         if (limit == 0 || kept < limit)
-            entry->format = sniff(entry->path);
+            entry->format = folder_sniff(entry->path);
         if (entry->format)
             folder->entries[kept++] = *entry;
         else

@@ -31,5 +31,7 @@ int folder_read(const char *path, size_t limit, struct folder *folder, struct er
 void folder_clear(struct folder *folder);
 
 bool folder_is(const char *path); /* whether the path names a folder */
+/* The format of one file, by content; NULL when it is no recording or cannot be read. */
+const struct format *folder_sniff(const char *path);
 
 #endif

@@ -1,6 +1,8 @@
 #include "cli/input.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +103,27 @@ static size_t place_of(const char *word)
     return *end ? 0 : place;
 }
 
+/* A quoted 'base.*.part' reaches us as it is. Names come sorted. */
+static int add_matches(struct input_paths *paths, const char *pattern, struct err *err)
+{
+    glob_t found = {0};
+    int result = glob(pattern, 0, NULL, &found) == 0 ? 0 : err_set(err, "no file matches '%s'", pattern);
+    for (size_t index = 0; index < found.gl_pathc && result == 0; index++)
+        result = add_path(paths, strdup(found.gl_pathv[index]), err);
+    globfree(&found);
+    return result;
+}
+
+static bool is_pattern(const char *word)
+{
+    return strpbrk(word, "*?[") && access(word, F_OK) != 0;
+}
+
 static int add_word(struct input_paths *paths, const char *word, struct err *err)
 {
     size_t place = place_of(word);
+    if (is_pattern(word))
+        return add_matches(paths, word, err);
     if (place == 0)
         return folder_is(word) ? add_folder(paths, word, err) : add_path(paths, strdup(word), err);
     char *path = nth_newest(place, err);

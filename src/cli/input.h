@@ -1,7 +1,7 @@
 /*
  * input: recordings named on the command line, or the newest one when none is. A name is a file of any format
- * that sonde reads, a folder (the recordings in it), "-" (standard input), or "@N" (the Nth newest in the
- * working directory, as `sonde list` counts them).
+ * that sonde reads, a folder (the recordings in it), a pattern that the shell left alone ('x.*.prof'), "-"
+ * (standard input), or "@N" (the Nth newest in the working directory, as `sonde list` counts them).
  */
 #ifndef SONDE_CLI_INPUT_H
 #define SONDE_CLI_INPUT_H

@@ -12,6 +12,7 @@
 
 const struct command *const sonde_commands[] = {
     &command_graph,
+    &command_merge,
     &command_help,
     NULL,
 };

@@ -17,6 +17,7 @@
 #include "cli/folder.h"
 #include "cli/message.h"
 #include "cli/rank.h"
+#include "cli/staged.h"
 #include "import/formats.h"
 
 #define PATH_BYTES_MAX 4096
@@ -250,50 +251,13 @@ int output_create(char **path, const struct output_context *context, struct err 
 
 /* Whole results. */
 
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        if (written > 0) {
-            data += written;
-            size -= (size_t)written;
-        }
-    }
-    return 0;
-}
-
-static int write_to(const char *path, int flags, const void *data, size_t size, struct err *err)
-{
-    int fd = open(path, flags | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return err_set_errno(err, "cannot create %s", path);
-    int result = write_all(fd, data, size) == 0 ? 0 : err_set_errno(err, "cannot write %s", path);
-    if (close(fd) != 0 && result == 0)
-        result = err_set_errno(err, "cannot write %s", path);
-    return result;
-}
-
 int output_write(const char *path, const void *data, size_t size, struct err *err)
 {
-    if (strcmp(path, "-") == 0) {
-        fflush(stdout);
-        return write_all(STDOUT_FILENO, data, size) == 0
-                   ? 0
-                   : err_set_errno(err, "cannot write to standard output");
-    }
-    struct stat status;
-    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return write_to(path, O_TRUNC, data, size, err); /* a device, a pipe, a link: not to be replaced */
-    char *temporary;
-    if (asprintf(&temporary, "%s.%d.part", path, (int)getpid()) < 0)
-        return err_set(err, "out of memory");
-    int result = write_to(temporary, O_CREAT | O_EXCL, data, size, err);
-    if (result == 0 && rename(temporary, path) != 0)
-        result = err_set_errno(err, "cannot create %s", path);
+    struct staged file;
+    if (staged_open(&file, path, err) != 0)
+        return -1;
+    int result = staged_append(&file, data, size, err);
     if (result != 0)
-        unlink(temporary);
-    free(temporary);
-    return result;
+        staged_discard(&file);
+    return result == 0 ? staged_commit(&file, err) : result;
 }
