@@ -14,6 +14,19 @@
 #define NARROWEST   40
 #define WIDEST_NAME 28 /* a longer label in the left column gets a line of its own */
 
+const char help_summary[] = "where a Python program spends its time and its memory";
+
+const char help_rules[] =
+    "Options may be abbreviated while they are unambiguous. Defaults are taken from [tool.sonde] and "
+    "[tool.sonde.COMMAND] in the nearest pyproject.toml, then from the variable SONDE_OPTIONS, then from "
+    "the "
+    "command line.\n\n"
+    "Where a command reads a recording and none is named, it takes the newest one in the working "
+    "directory. "
+    "Formats are recognised by content: .sonde and cProfile's .prof files alike. @2 is the second "
+    "newest, as "
+    "`sonde list` counts them.\n";
+
 static unsigned usable_columns(struct help_style style)
 {
     unsigned columns = style.columns > WIDEST ? WIDEST : style.columns;
@@ -339,7 +352,8 @@ static unsigned commands_column(void)
 void help_overview(struct bytes *out, struct help_style style, bool brief)
 {
     put_colored(out, style, BOLD, "sonde");
-    bytes_put_text(out, " " SONDE_VERSION ": where a Python program spends its time and its memory\n\n");
+    bytes_put_text(out, " " SONDE_VERSION ": ");
+    bytes_putf(out, "%s\n\n", help_summary);
     put_colored(out, style, BOLD, "Usage");
     bytes_put_text(out, ": sonde COMMAND [OPTIONS] [ARGUMENTS]\n");
     unsigned column = commands_column();
@@ -354,18 +368,8 @@ void help_overview(struct bytes *out, struct help_style style, bool brief)
         return;
     }
     put_heading(out, style, "Options of every command");
-    put_options(out, style, &(struct command){0}, options_common_table, 18);
-    static const char more[] =
-        "Options may be abbreviated while they are unambiguous. Defaults are taken from [tool.sonde] and "
-        "[tool.sonde.COMMAND] in the nearest pyproject.toml, then from the variable SONDE_OPTIONS, then from "
-        "the "
-        "command line.\n\n"
-        "Where a command reads a recording and none is named, it takes the newest one in the working "
-        "directory. "
-        "Formats are recognised by content: .sonde and cProfile's .prof files alike. @2 is the second "
-        "newest, as "
-        "`sonde list` counts them.\n\n"
-        "'sonde COMMAND --help' tells more about one command.\n";
+    put_options(out, style, &(struct command){0}, options_common_table, 20);
     bytes_put_u8(out, '\n');
-    put_paragraphs(out, style, more, 0);
+    put_paragraphs(out, style, help_rules, 0);
+    bytes_put_text(out, "\n'sonde COMMAND --help' tells more about one command.\n");
 }

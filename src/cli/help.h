@@ -22,7 +22,10 @@ struct help_style {
 void help_overview(struct bytes *out, struct help_style style, bool brief);
 void help_command(struct bytes *out, struct help_style style, const struct command *command);
 
-/* Groups in order of appearance: the first command of the group that follows `group` (NULL = the first). */
+extern const char help_summary[]; /* what sonde is, in a line */
+extern const char help_rules[];   /* what holds for every command, in paragraphs */
+
+/* The heading that follows `group` (NULL = the first); NULL after the last. */
 const char *help_next_group(const char *group);
 
 /* "--output FILE", "--no-c-calls": the long form as shown. */

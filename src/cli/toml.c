@@ -222,25 +222,56 @@ static int read_table(struct parser *parser)
 
 static int read_value(struct parser *parser, unsigned nesting, enum toml_kind *kind);
 
-/* A word without quotes: a boolean, a number, or something else (a date). */
+static bool is_word(const char *start, size_t size, const char *word)
+{
+    return size == strlen(word) && memcmp(start, word, size) == 0;
+}
+
+static bool is_boolean(const char *start, size_t size)
+{
+    return is_word(start, size, "true") || is_word(start, size, "false");
+}
+
+static bool is_number(const char *start, size_t size)
+{
+    size_t sign = *start == '+' || *start == '-';
+    return strchr("+-0123456789", *start) || is_word(start + sign, size - sign, "inf") ||
+           is_word(start + sign, size - sign, "nan");
+}
+
+/* A day and a time may have a blank between them: 1979-05-27 07:32:00. */
+static bool is_day(const char *start, size_t size)
+{
+    return size == 10 && start[4] == '-' && start[7] == '-';
+}
+
+static void skip_word(struct parser *parser)
+{
+    while (is_bare(peek(parser)) || (peek(parser) > 0 && strchr(".+:", peek(parser))))
+        parser->at++;
+}
+
+/* A word without quotes: a boolean, a number, or a time. */
 static int read_word(struct parser *parser, enum toml_kind *kind)
 {
     const char *start = parser->at;
-    while (is_bare(peek(parser)) || peek(parser) == '.' || peek(parser) == '+' || peek(parser) == ':')
-        parser->at++;
+    skip_word(parser);
     size_t size = (size_t)(parser->at - start);
     if (size == 0)
         return fail(parser, "a value is expected here");
-    bool boolean =
-        (size == 4 && memcmp(start, "true", 4) == 0) || (size == 5 && memcmp(start, "false", 5) == 0);
-    bool number = strchr("+-.0123456789", *start) && !memchr(start, ':', size);
+    if (!is_boolean(start, size) && !is_number(start, size))
+        return fail(parser, "'%.*s' is no value; a string needs quotes", size < 40 ? (int)size : 40, start);
+    bool day = is_day(start, size);
+    if (day && parser->end - parser->at > 1 && *parser->at == ' ' && is_bare(parser->at[1])) {
+        parser->at++;
+        skip_word(parser);
+    }
+    bool time = day || memchr(start, ':', size);
+    *kind = time ? TOML_OTHER : is_boolean(start, size) ? TOML_BOOLEAN : TOML_NUMBER;
     for (size_t index = 0; index < size; index++)
         if (start[index] != '_')
             bytes_put_u8(&parser->values, (uint8_t)start[index]);
     bytes_put_u8(&parser->values, 0);
-    if (!boolean && !number)
-        return fail(parser, "'%.*s' is no value; a string needs quotes", size < 40 ? (int)size : 40, start);
-    *kind = boolean ? TOML_BOOLEAN : TOML_NUMBER;
     return 0;
 }
 
