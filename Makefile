@@ -23,7 +23,8 @@ build-asan/build.ninja: | .venv/test.ok
 		-Dc_args=-fno-sanitize-recover=all -Dtests=enabled -Dbuildtype=debugoptimized
 
 build-fuzz/build.ninja: | .venv/fuzz.ok
-	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Dbuildtype=debugoptimized
+	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+	    -Dbuildtype=debugoptimized
 
 .venv/%.ok: tools/setup
 	@tools/setup $*

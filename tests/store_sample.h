@@ -1,0 +1,132 @@
+/*
+ * store_sample: one small recording with every kind of row, as a file in memory, for the unit tests and the
+ * fuzzer's seeds; and the invariants that whatever a reader makes of any bytes must obey.
+ */
+#ifndef SONDE_TESTS_STORE_SAMPLE_H
+#define SONDE_TESTS_STORE_SAMPLE_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "store/recording.h"
+#include "store/writer.h"
+
+/* Repeats itself, so that compression pays even here. */
+#define SAMPLE_COMMAND                                                                                       \
+    "python a.py --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 "   \
+    "--grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100 --grid 100"
+
+static inline uint32_t sample_text(struct writer *writer, const char *string)
+{
+    return writer_string(writer, string, strlen(string));
+}
+
+/* main → len; two processes with a thread each; flushed in the middle, so that rows add up. */
+static inline void sample_write(struct writer *writer)
+{
+    struct code main_code = {.name = sample_text(writer, "main"),
+                             .file = sample_text(writer, "a.py"),
+                             .line = 3,
+                             .kind = CODE_PYTHON};
+    struct code len_code = {.name = sample_text(writer, "<built-in method builtins.len>"),
+                            .file = sample_text(writer, "~"),
+                            .kind = CODE_C};
+    uint32_t main_id = writer_code(writer, &main_code), len_id = writer_code(writer, &len_code);
+    uint32_t top = writer_node(writer, &(struct node){.code = main_id});
+    uint32_t below = writer_node(writer, &(struct node){.parent = top, .code = len_id, .line = 7});
+    struct process process = {.pid = 4711,
+                              .rank = UINT32_MAX,
+                              .host = sample_text(writer, "node1"),
+                              .command = sample_text(writer, SAMPLE_COMMAND),
+                              .exit_code = INT32_MIN};
+    uint32_t first = writer_process(writer, &process);
+    uint32_t thread = writer_thread(writer, &(struct thread){.process = first, .tid = 4711, .start_ns = 5});
+    writer_calls(writer, first, &(struct call_row){thread, top, 1, 1000});
+    writer_calls(writer, first, &(struct call_row){thread, below, 10, 50});
+    writer_flush(writer);
+    uint32_t second = writer_process(writer, &(struct process){.pid = 4712, .parent = first, .rank = 3});
+    struct thread pool = {.process = second, .name = sample_text(writer, "pool"), .tid = 4713};
+    uint32_t other = writer_thread(writer, &pool);
+    writer_calls(writer, first, &(struct call_row){thread, below, 5, UINT64_C(1) << 40});
+    writer_calls(writer, second, &(struct call_row){other, top, 2, 7});
+    writer_function(writer, &(struct flat_function){main_id, 5, 4, 300, 900});
+    writer_edge(writer, &(struct flat_edge){main_id, len_id, 15, 15, 20, 20});
+    struct note note = {
+        .process = second, .kind = NOTE_LOSS, .count = 9, .text = sample_text(writer, "rows lost")};
+    writer_note(writer, &note);
+    writer_meta(writer, "mode", "trace");
+    process.exit_code = -9;
+    process.end_ns = 77;
+    writer_update_process(writer, first, &process);
+    writer_update_code(writer, len_id, &(struct code){.flags = CODE_THROTTLED});
+}
+
+/* The sample as a file; empty when writing failed. The caller clears it. */
+static inline struct bytes sample_file(writer_compress *compress)
+{
+    struct bytes file = {0};
+    struct writer_options options = {.sink = writer_sink_bytes, .context = &file, .compress = compress};
+    struct writer *writer = writer_new(&options, NULL);
+    if (writer) {
+        sample_write(writer);
+        if (writer_close(writer, NULL) < 0)
+            bytes_clear(&file);
+    }
+    return file;
+}
+
+static inline bool sample_definitions_hold(const struct recording *recording)
+{
+    uint32_t strings = recording->strings.count;
+    bool hold = strings && recording->codes_count && recording->nodes_count && recording->processes_count &&
+                recording->threads_count;
+    for (uint32_t i = 0; i < recording->codes_count; i++) {
+        const struct code *code = &recording->codes[i];
+        hold = hold && code->name < strings && code->qualname < strings && code->file < strings &&
+               code->module < strings && code->kind >= CODE_PYTHON && code->kind <= CODE_OTHER;
+    }
+    for (uint32_t i = 1; i < recording->nodes_count; i++)
+        hold = hold && recording->nodes[i].parent < i && recording->nodes[i].code < recording->codes_count;
+    for (uint32_t i = 1; i < recording->processes_count; i++) {
+        const struct process *process = &recording->processes[i];
+        hold = hold && process->parent < i && process->host < strings && process->command < strings &&
+               process->python < strings && process->exe < strings;
+    }
+    for (uint32_t i = 1; i < recording->threads_count; i++)
+        hold = hold && recording->threads[i].process < recording->processes_count &&
+               recording->threads[i].name < strings;
+    return hold;
+}
+
+static inline bool sample_rows_hold(const struct recording *recording)
+{
+    bool hold = true;
+    for (uint32_t i = 0; i < recording->calls_count; i++) {
+        const struct call_row *row = &recording->calls[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count;
+        hold = hold && (i == 0 || row[-1].thread < row->thread ||
+                        (row[-1].thread == row->thread && row[-1].node < row->node));
+    }
+    for (uint32_t i = 0; i < recording->functions_count; i++)
+        hold = hold && recording->functions[i].code < recording->codes_count;
+    for (uint32_t i = 0; i < recording->edges_count; i++)
+        hold = hold && recording->edges[i].caller < recording->codes_count &&
+               recording->edges[i].callee < recording->codes_count;
+    for (uint32_t i = 0; i < recording->notes_count; i++)
+        hold = hold && recording->notes[i].process < recording->processes_count &&
+               recording->notes[i].text < recording->strings.count;
+    for (uint32_t i = 0; i < recording->metas_count; i++)
+        hold = hold && recording->metas[i].key < recording->strings.count &&
+               recording->metas[i].value < recording->strings.count;
+    return hold;
+}
+
+/* What recording.h promises to analyses. */
+static inline bool sample_invariants_hold(const struct recording *recording)
+{
+    return sample_definitions_hold(recording) && sample_rows_hold(recording);
+}
+
+#endif
