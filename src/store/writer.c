@@ -71,8 +71,9 @@ struct writer {
     struct map codes, nodes; /* hash of the definition → id */
     struct table tables[TABLE_COUNT];
     struct {
-        struct bytes payload; /* records that are whole */
-        uint32_t rows;
+        struct bytes payload;  /* records that are whole */
+        uint32_t rows;         /* in them */
+        size_t gathered_bytes; /* in them, and in rows still open */
     } gathered[KIND_SLOTS];
     uint32_t calls_process; /* whose call rows are being gathered */
     uint32_t sequence;
@@ -171,6 +172,7 @@ static void emit(struct writer *writer, uint16_t kind, uint32_t process)
     bytes_put(&writer->out, stored->data, stored->size);
     bytes_reset(payload);
     writer->gathered[kind].rows = 0;
+    writer->gathered[kind].gathered_bytes = 0;
 }
 
 /* Turns the open rows of a table into a record of its chunk. */
@@ -222,16 +224,18 @@ static struct table *open_table(struct writer *writer, enum table_id id, uint64_
     return table;
 }
 
-static void flush_when_large(struct writer *writer, enum table_id id)
+static void flush_when_large(struct writer *writer, enum table_id id, size_t row_bytes)
 {
-    if (writer->tables[id].rows.size + writer->gathered[shapes[id].kind].payload.size >= SPLIT_BYTES &&
-        id != TABLE_INDEX)
+    size_t *gathered_bytes = &writer->gathered[shapes[id].kind].gathered_bytes;
+    *gathered_bytes += row_bytes;
+    if (*gathered_bytes >= SPLIT_BYTES && id != TABLE_INDEX)
         writer_flush(writer);
 }
 
 static void put_row(struct writer *writer, enum table_id id, uint64_t key, const uint64_t *values)
 {
     struct table *table = open_table(writer, id, key);
+    size_t before = table->rows.size;
     bool stepped = shapes[id].stepped;
     if (stepped) {
         bytes_put_signed(&table->rows, (int64_t)(values[0] - table->previous));
@@ -239,7 +243,7 @@ static void put_row(struct writer *writer, enum table_id id, uint64_t key, const
     }
     for (unsigned i = stepped; i < shapes[id].columns; i++)
         bytes_put_varint(&table->rows, values[i]);
-    flush_when_large(writer, id);
+    flush_when_large(writer, id, table->rows.size - before);
 }
 
 /* Rows of definitions that follow each other share a record: only the first id is written. */
@@ -263,7 +267,7 @@ uint32_t writer_string(struct writer *writer, const char *text, size_t size)
     if (id == before) {
         struct table *table = open_table(writer, TABLE_STRINGS, run_key(writer, TABLE_STRINGS, id));
         bytes_put_counted(&table->rows, text, size);
-        flush_when_large(writer, TABLE_STRINGS);
+        flush_when_large(writer, TABLE_STRINGS, size);
     }
     return id;
 }
