@@ -166,7 +166,7 @@ int functions_build(const struct recording *recording, const struct selection *s
     sums.failed = !functions->rows;
     if (functions->rows) {
         tree_walk(&tree, enter, leave, &sums);
-        if (selection_is_all(selection))
+        if (tree_selection_is_all(selection))
             sum_flat(&sums, recording);
     }
     tree_clear(&tree);

@@ -13,14 +13,14 @@ void tree_clear(struct tree *tree)
     *tree = (struct tree){0};
 }
 
-bool selection_is_all(const struct selection *selection)
+bool tree_selection_is_all(const struct selection *selection)
 {
     return !selection || (!selection->process && !selection->thread);
 }
 
-bool selection_has(const struct selection *selection, const struct recording *recording, uint32_t thread)
+bool tree_selection_has(const struct selection *selection, const struct recording *recording, uint32_t thread)
 {
-    if (selection_is_all(selection))
+    if (tree_selection_is_all(selection))
         return true;
     if (selection->thread && selection->thread != thread)
         return false;
@@ -128,7 +128,7 @@ static void add_rows(const struct recording *recording, const struct selection *
 {
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
-        if (!selection_has(selection, recording, row->thread))
+        if (!tree_selection_has(selection, recording, row->thread))
             continue;
         struct tree_node *node = &nodes[row->node];
         node->calls += row->calls;
@@ -191,7 +191,7 @@ int tree_build_exact(const struct recording *recording, const struct selection *
 int tree_build(const struct recording *recording, const struct selection *selection, struct tree *tree,
                struct err *err)
 {
-    if (!recording->functions_count || !selection_is_all(selection))
+    if (!recording->functions_count || !tree_selection_is_all(selection))
         return tree_build_exact(recording, selection, tree, err);
     *tree = (struct tree){.estimated = true};
     if (fill_exact(recording, selection, tree, err) < 0 || estimate_append(recording, tree, err) < 0 ||

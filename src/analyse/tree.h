@@ -59,8 +59,9 @@ void tree_walk(const struct tree *tree, tree_visit *enter, tree_visit *leave, vo
  * and total_ns. */
 int tree_link(struct tree *tree, uint32_t code_count, struct err *err);
 
-/* Whether the selection takes in the thread; flat profiles belong to no thread and need selection_is_all. */
-bool selection_has(const struct selection *selection, const struct recording *recording, uint32_t thread);
-bool selection_is_all(const struct selection *selection);
+/* Whether the selection takes in the thread; flat profiles belong to no thread and need tree_selection_is_all. */
+bool tree_selection_has(const struct selection *selection, const struct recording *recording,
+                        uint32_t thread);
+bool tree_selection_is_all(const struct selection *selection);
 
 #endif
