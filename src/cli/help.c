@@ -167,7 +167,7 @@ static void put_size(struct bytes *out, int64_t size)
     bytes_putf(out, "%" PRId64 "%s", size, units[unit]);
 }
 
-/* The default in words; nothing when it is empty, 0 or off. */
+/* The default in words; nothing when it is empty, off, 0, or below 0, which stands for "no limit". */
 static void put_default(struct bytes *out, const struct option *option, const void *value)
 {
     switch (option->kind) {
@@ -177,15 +177,15 @@ static void put_default(struct bytes *out, const struct option *option, const vo
             bytes_put_text(out, *(const char *const *)value);
         break;
     case OPTION_NUMBER:
-        if (*(const int64_t *)value)
+        if (*(const int64_t *)value > 0)
             bytes_putf(out, "%" PRId64, *(const int64_t *)value);
         break;
     case OPTION_SIZE:
-        if (*(const int64_t *)value)
+        if (*(const int64_t *)value > 0)
             put_size(out, *(const int64_t *)value);
         break;
     case OPTION_REAL:
-        if (*(const double *)value != 0)
+        if (*(const double *)value > 0)
             bytes_putf(out, "%g", *(const double *)value);
         break;
     default:

@@ -11,10 +11,7 @@
 #include "cli/suggest.h"
 
 const struct command *const sonde_commands[] = {
-    &command_graph,
-    &command_merge,
-    &command_help,
-    NULL,
+    &command_graph, &command_merge, &command_help, &command_list, NULL,
 };
 
 static int print_overview(bool brief)

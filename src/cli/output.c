@@ -249,15 +249,13 @@ int output_create(char **path, const struct output_context *context, struct err 
     return claimed == CLAIM_OURS ? fd : -1;
 }
 
-/* Whole results. */
-
 int output_write(const char *path, const void *data, size_t size, struct err *err)
 {
-    struct staged file;
-    if (staged_open(&file, path, err) != 0)
+    struct staged staged = {0};
+    if (staged_open(&staged, path, err) != 0)
         return -1;
-    int result = staged_append(&file, data, size, err);
-    if (result != 0)
-        staged_discard(&file);
-    return result == 0 ? staged_commit(&file, err) : result;
+    if (staged_append(&staged, data, size, err) == 0)
+        return staged_commit(&staged, err);
+    staged_discard(&staged);
+    return -1;
 }

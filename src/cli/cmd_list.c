@@ -1,0 +1,337 @@
+/* sonde list: the recordings in a folder, newest first. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/folder.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "import/formats.h"
+#include "store/recording.h"
+
+/* A list must not take as long as reading every recording whole. What says what a run was stands at the
+ * beginning, and whether it was closed at the end; the reader passes over the gap as over a damaged part. */
+#define WHOLE_BYTES_MAX (8 << 20)
+#define HEAD_BYTES      (1 << 20)
+#define TAIL_BYTES      (1 << 18)
+
+struct values {
+    bool json;
+};
+
+/* What is told about one recording. */
+struct row {
+    const struct folder_entry *entry;
+    char *command; /* owned; "" = unknown */
+    char *mode;    /* owned */
+    uint64_t duration_ns;
+    const char *state;
+    struct err problem; /* why it could not be read */
+};
+
+/* Whether its writer still holds the lock of output_create. */
+static bool is_being_written(int fd)
+{
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+static void read_piece(int fd, uint64_t offset, size_t size, struct bytes *out)
+{
+    if (!bytes_reserve(out, size))
+        return;
+    ssize_t got = pread(fd, out->data + out->size, size, (off_t)offset);
+    out->size += got > 0 ? (size_t)got : 0;
+}
+
+/* Everything, or head and tail of a large recording; `whole` says which. */
+static void read_pieces(int fd, const struct folder_entry *entry, bool *whole, struct bytes *out)
+{
+    *whole = entry->size_bytes <= WHOLE_BYTES_MAX || strcmp(entry->format->name, "sonde") != 0;
+    if (*whole) {
+        read_piece(fd, 0, (size_t)entry->size_bytes, out);
+        return;
+    }
+    read_piece(fd, 0, HEAD_BYTES, out);
+    read_piece(fd, entry->size_bytes - TAIL_BYTES, TAIL_BYTES, out);
+}
+
+/* From the first process's start to the last end; a run that was cut short lasted to its last chunk. */
+static uint64_t duration_of(const struct recording *recording)
+{
+    uint64_t start = UINT64_MAX, end = 0, sum = 0;
+    for (uint32_t id = 1; id < recording->processes_count; id++) {
+        const struct process *process = &recording->processes[id];
+        start = process->start_ns < start ? process->start_ns : start;
+        end = process->end_ns > end ? process->end_ns : end;
+    }
+    if (end == 0 && recording->chunks_count)
+        end = recording->chunks[recording->chunks_count - 1].clock_ns;
+    for (uint32_t index = 0; index < recording->functions_count; index++)
+        sum += recording->functions[index].self_ns;
+    return end > start ? end - start : sum;
+}
+
+static char *copy_meta(const struct recording *recording, const char *key)
+{
+    const char *text = recording_meta(recording, key);
+    if (!text && strcmp(key, "command") == 0 && recording->processes_count > 1)
+        text = recording_text(recording, recording->processes[1].command);
+    return strdup(text ? text : "");
+}
+
+static const char *state_of(const struct recording *recording, bool whole, bool foreign)
+{
+    const struct damage *damage = &recording->damage;
+    if (foreign)
+        return "complete";
+    if (whole && (damage->damaged_chunks || damage->orphaned_chunks))
+        return "damaged";
+    return damage->complete ? "complete" : "cut short";
+}
+
+static void fill_row(struct row *row, const struct folder_entry *entry)
+{
+    struct bytes bytes = {0};
+    struct recording recording = {0};
+    bool whole = true;
+    *row = (struct row){.entry = entry, .state = "unreadable"};
+    int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        err_set_errno(&row->problem, "cannot open %s", entry->path);
+    } else {
+        read_pieces(fd, entry, &whole, &bytes);
+        if (formats_read(bytes.data, bytes.size, entry->path, &recording, &row->problem) == 0)
+            row->state = is_being_written(fd)
+                             ? "running"
+                             : state_of(&recording, whole, strcmp(entry->format->name, "sonde") != 0);
+        close(fd);
+    }
+    row->duration_ns = duration_of(&recording);
+    row->command = copy_meta(&recording, "command");
+    row->mode = copy_meta(&recording, "mode");
+    recording_clear(&recording);
+    bytes_clear(&bytes);
+}
+
+static void clear_row(struct row *row)
+{
+    free(row->command);
+    free(row->mode);
+}
+
+/* Quantities in a few characters. */
+
+struct unit {
+    const char *name;
+    double size;
+};
+
+static void format_quantity(char *text, size_t size, double value, const struct unit *units)
+{
+    while (units[1].name && value < units->size)
+        units++;
+    value /= units->size;
+    snprintf(text, size, value < 9.95 && units->size > 1 ? "%.1f %s" : "%.0f %s", value, units->name);
+}
+
+static void format_age(char *text, size_t size, double seconds)
+{
+    static const struct unit units[] = {{"days", 2 * 86400}, {"h", 3600}, {"min", 60}, {"s", 1}, {NULL, 0}};
+    if (seconds >= 2 * 86400)
+        snprintf(text, size, "%.0f days", seconds / 86400);
+    else
+        format_quantity(text, size, seconds < 0 ? 0 : seconds, units + 1);
+}
+
+static void format_duration(char *text, size_t size, uint64_t ns)
+{
+    static const struct unit units[] = {{"h", 3600e9}, {"min", 60e9}, {"s", 1e9},
+                                        {"ms", 1e6},   {"us", 1e3},   {NULL, 0}};
+    if (ns == 0)
+        snprintf(text, size, "-");
+    else
+        format_quantity(text, size, (double)ns, units);
+}
+
+static void format_size(char *text, size_t size, uint64_t bytes)
+{
+    static const struct unit units[] = {
+        {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {NULL, 0}};
+    format_quantity(text, size, (double)bytes, units);
+}
+
+/* Output. */
+
+static double age_seconds(const struct folder_entry *entry, uint64_t now_ns)
+{
+    return ((double)now_ns - (double)entry->modified_ns) / 1e9;
+}
+
+static const char *name_of(const struct folder_entry *entry)
+{
+    const char *slash = strrchr(entry->path, '/');
+    return slash ? slash + 1 : entry->path;
+}
+
+/* File names and command lines may hold anything; a terminal gets only what prints. */
+static void put_clean(struct bytes *out, const char *text, size_t max)
+{
+    size_t shown = 0;
+    for (; *text && shown < max; text++) {
+        unsigned char letter = (unsigned char)*text;
+        bytes_put_u8(out, letter < 0x20 || letter == 0x7f ? '?' : letter);
+        shown += (letter & 0xc0) != 0x80;
+    }
+    while (((unsigned char)*text & 0xc0) == 0x80)
+        bytes_put_u8(out, (uint8_t)*text++);
+}
+
+static void put_table_row(struct bytes *out, const struct row *row, size_t index, int name_width,
+                          uint64_t now_ns)
+{
+    char age[32], duration[32], size[32];
+    format_age(age, sizeof age, age_seconds(row->entry, now_ns));
+    format_duration(duration, sizeof duration, row->duration_ns);
+    format_size(size, sizeof size, row->entry->size_bytes);
+    const char *mode = row->mode && *row->mode ? row->mode : row->entry->format->name;
+    size_t line = out->size;
+    bytes_putf(out, "%3s%-4zu ", "@", index + 1);
+    size_t before = out->size;
+    put_clean(out, name_of(row->entry), SIZE_MAX);
+    for (size_t width = out->size - before; width < (size_t)name_width; width++)
+        bytes_put_u8(out, ' ');
+    bytes_putf(out, "  %8s  %-6s %8s %9s  %-10s ", age, mode, duration, size, row->state);
+    size_t used = out->size - line, columns = message_columns(stdout);
+    bool terminal = isatty(STDOUT_FILENO);
+    if (row->command && *row->command && (!terminal || used + 8 < columns))
+        put_clean(out, row->command, terminal ? columns - used - 1 : SIZE_MAX);
+    while (out->size && out->data[out->size - 1] == ' ')
+        out->size--;
+    bytes_put_u8(out, '\n');
+}
+
+static void put_table(struct bytes *out, const struct folder *folder)
+{
+    uint64_t now_ns = clock_real_ns();
+    int name_width = 4;
+    for (size_t index = 0; index < folder->count; index++) {
+        int width = (int)strlen(name_of(&folder->entries[index]));
+        name_width = width > name_width ? width : name_width;
+    }
+    bytes_putf(out, "%-8s%-*s  %8s  %-6s %8s %9s  %-10s %s\n", "  Which", name_width, "Name", "Age", "Mode",
+               "Duration", "Size", "State", "Command");
+    for (size_t index = 0; index < folder->count; index++) {
+        struct row row;
+        fill_row(&row, &folder->entries[index]);
+        put_table_row(out, &row, index, name_width, now_ns);
+        clear_row(&row);
+    }
+}
+
+static void put_json_row(struct json *json, const struct row *row, size_t index)
+{
+    json_line(json);
+    json_begin_object(json);
+    json_key(json, "index");
+    json_unsigned(json, index + 1);
+    json_key(json, "path");
+    json_string(json, row->entry->path);
+    json_key(json, "format");
+    json_string(json, row->entry->format->name);
+    json_key(json, "modified_ns");
+    json_signed(json, row->entry->modified_ns);
+    json_key(json, "size_bytes");
+    json_unsigned(json, row->entry->size_bytes);
+    json_key(json, "mode");
+    json_string(json, row->mode);
+    json_key(json, "duration_ns");
+    json_unsigned(json, row->duration_ns);
+    json_key(json, "command");
+    json_string(json, row->command);
+    json_key(json, "state");
+    json_string(json, row->state);
+    json_key(json, "problem");
+    json_string(json, row->problem.text[0] ? row->problem.text : NULL);
+    json_end_object(json);
+}
+
+static void put_json(struct bytes *out, const struct folder *folder)
+{
+    struct json json = {.out = out};
+    json_begin_array(&json);
+    for (size_t index = 0; index < folder->count; index++) {
+        struct row row;
+        fill_row(&row, &folder->entries[index]);
+        put_json_row(&json, &row, index);
+        clear_row(&row);
+    }
+    json_line(&json);
+    json_end_array(&json);
+    bytes_put_u8(out, '\n');
+}
+
+static int list(const struct values *values, const char *path, struct err *err)
+{
+    struct folder folder = {0};
+    struct bytes out = {0};
+    if (folder_read(path, 0, &folder, err) != 0)
+        return -1;
+    if (values->json)
+        put_json(&out, &folder);
+    else if (folder.count)
+        put_table(&out, &folder);
+    else
+        message_note("no recording in %s; make one: sonde trace SCRIPT",
+                     strcmp(path, ".") == 0 ? "the working directory" : path);
+    int result = out.failed ? err_set(err, "out of memory") : output_write("-", out.data, out.size, err);
+    bytes_clear(&out);
+    folder_clear(&folder);
+    return result;
+}
+
+static int run(void *values, int argc, char **argv)
+{
+    struct err err = {0};
+    if (argc > 1) {
+        err_set(&err, "list takes one folder, not %d", argc);
+        return message_fail_with(&err, "'sonde list --help' shows how it is used");
+    }
+    return list(values, argc ? argv[0] : ".", &err) == 0 ? 0 : message_fail(&err);
+}
+
+static const struct option options[] = {
+    {"json", 0, OPTION_FLAG, NULL, offsetof(struct values, json), NULL,
+     "Write the list as JSON, with times in nanoseconds and sizes in bytes."},
+    {NULL},
+};
+
+const struct command command_list = {
+    .name = "list",
+    .group = "Look",
+    .summary = "List the recordings in a folder, newest first",
+    .arguments = "[DIR]",
+    .description =
+        "Lists every file in the folder (else in the working directory) that sonde can read, whatever its "
+        "name: age, how it was made, how long the run took, size, state and command line.\n\n"
+        "Other commands accept @N for the Nth of the list in the working directory.\n\n"
+        "A recording is complete when its recorder closed it, running while it is being written, cut short "
+        "when "
+        "the recorder was killed (all up to then is there), and damaged when parts of the file are unusable.",
+    .examples = "sonde list\tWhat there is here.\n"
+                "sonde report @2\tA report of the second newest.\n"
+                "sonde list --json runs/\tFor programs.",
+    .options = options,
+    .values_size = sizeof(struct values),
+    .run = run,
+};
