@@ -1,0 +1,151 @@
+"""Fixtures of the end-to-end tests: the built program, every Python found, one run under the other."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import interpreters
+import profiles
+import pytest
+
+USABLE, LEFT_OUT = interpreters.find()
+PROGRAMS = interpreters.REPOSITORY / "tests" / "e2e" / "programs"
+
+
+def pytest_report_header():
+    return f"sonde: {interpreters.sonde_program()}; pythons: {', '.join(map(repr, USABLE))}"
+
+
+def pytest_sessionfinish():
+    for interpreter in USABLE:
+        interpreter.leave()
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.section("Pythons")
+    ran = [report.nodeid for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    for interpreter in USABLE:
+        count = sum(f"[{interpreter!r}" in name or f"-{interpreter!r}" in name for name in ran)
+        place = f" in {interpreter.root}" if interpreter.root else ""
+        terminalreporter.write_line(f"{interpreter!r}: {count} tests, {interpreter.executable}{place}")
+    for name, reason in LEFT_OUT:
+        terminalreporter.write_line(f"{name}: not tested: {reason}")
+
+
+@pytest.fixture(scope="session")
+def sonde():
+    program = interpreters.sonde_program()
+    if program is None:
+        pytest.fail("sonde is not built: run make, or name the program in SONDE")
+    return program
+
+
+@pytest.fixture(scope="session", params=USABLE, ids=repr)
+def python(request):
+    """Every interpreter found."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def modern():
+    """The newest interpreter of this root file system, for what does not depend on the version."""
+    local = [interpreter for interpreter in USABLE if not interpreter.root and not interpreter.free_threaded]
+    if not local:
+        pytest.skip("no interpreter in this root file system")
+    return local[-1]
+
+
+@pytest.fixture(scope="session")
+def reader(sonde):
+    """sonde.read of the package that belongs to the program."""
+    sys.path.insert(0, str(interpreters.package_folder()))
+    try:
+        import sonde as package
+
+        return package.read
+    finally:
+        del sys.path[0]
+
+
+class Launcher:
+    """Runs commands in one folder, in a plain environment, for one interpreter: with sonde and without."""
+
+    def __init__(self, sonde, reader, interpreter, folder):
+        self.sonde, self.reader, self.python, self.folder = sonde, reader, interpreter, folder
+        self.environment = {
+            "PATH": os.path.dirname(interpreter.executable) + ":/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def start(self, command, **options):
+        """Popen with pipes; environment= adds to the plain one."""
+        environment = {**self.environment, **options.pop("environment", {})}
+        options = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "stdin": subprocess.DEVNULL,
+            **options,
+        }
+        cwd = options.pop("cwd", self.folder)
+        return subprocess.Popen(self.python.enter(command, cwd), cwd=cwd, env=environment, **options)
+
+    def run(self, command, timeout=60, **options):
+        """A finished command: returncode, stdout, stderr (bytes). input= is its stdin."""
+        given = options.pop("input", None)
+        if given is not None:
+            options["stdin"] = subprocess.PIPE
+        with self.start(command, **options) as process:
+            try:
+                out, err = process.communicate(given, timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def plain(self, *arguments, **options):
+        """The interpreter with these arguments, without sonde."""
+        return self.run([self.python.executable, *arguments], **options)
+
+    def traced(self, *arguments, output="out.sonde", trace=(), **options):
+        """The same under `sonde trace`, written to `output`."""
+        return self.run([*self.tracer(output, trace), "--", self.python.executable, *arguments], **options)
+
+    def tracer(self, output="out.sonde", trace=()):
+        return [self.sonde, "trace", "-o", self.folder / output, *trace]
+
+    def recording(self, output="out.sonde"):
+        """What a traced run wrote."""
+        return profiles.Recording(self.reader(self.folder / output))
+
+    def counts(self, file, output="out.sonde"):
+        """{function: (calls, primitive calls)} of one source file, all threads and processes together."""
+        return self.recording(output).table().named(file)
+
+    def program(self, name):
+        """A program of programs/, copied into the folder (a chroot sees that folder only)."""
+        return shutil.copy(PROGRAMS / name, self.folder / name)
+
+    def support(self, name):
+        """A file of the tests themselves, likewise."""
+        return shutil.copy(PROGRAMS.parent / name, self.folder / name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"))
+        return path
+
+
+@pytest.fixture
+def launch(sonde, reader, python, tmp_path):
+    return Launcher(sonde, reader, python, tmp_path)
+
+
+@pytest.fixture
+def modern_launch(sonde, reader, modern, tmp_path):
+    return Launcher(sonde, reader, modern, tmp_path)

@@ -1,0 +1,148 @@
+"""The interpreters that the tests and the benchmarks run, and how a command is run under each.
+
+An interpreter in another root file system (a chroot) sees the temporary folder under its own name, and the
+folder that holds the built sonde under a name inside the temporary folder; both are bind mounts in a mount
+namespace of the command alone, so that nothing is left mounted.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SUPPORTED = [(3, minor) for minor in range(9, 16)]
+ENTER_ROOT = """
+root=$1 folder=$2 place=$3 here=$4; shift 4
+mount --bind /tmp "$root/tmp"
+mount --bind "$folder" "$root$place"
+mount --rbind /proc "$root/proc"
+mount --rbind /dev "$root/dev"
+exec /usr/sbin/chroot "$root" env -u PWD -C "$here" "$@"
+"""
+
+
+class Interpreter:
+    def __init__(self, row):
+        self.version = row["version"]
+        self.numbers = tuple(int(number) for number in re.findall(r"\d+", row["version"])[:2])
+        self.root = row["root"]
+        self.executable = row["command"][-1]
+        self.free_threaded = row["free_threaded"]
+        self.place = None  # where a chroot sees the folder of the built sonde
+
+    def __repr__(self):
+        return self.version + ("t" if self.free_threaded else "")
+
+    def unusable(self):
+        """Why it cannot be tested on this machine, or None."""
+        if self.root and os.geteuid() != 0:
+            return "lies in another root file system, and entering it needs root"
+        if self.root and tempfile.gettempdir() != "/tmp":
+            return "lies in another root file system, which needs the temporary folder to be /tmp"
+        return None
+
+    def enter(self, command, cwd):
+        """The command line that runs `command` where this interpreter lives."""
+        command = [os.fspath(part) for part in command]
+        if not self.root:
+            return command
+        if self.place is None:
+            self.place = tempfile.mkdtemp(prefix="sonde-e2e-", dir="/tmp")
+        folder = str(sonde_folder())
+        command = [re.sub("^" + re.escape(folder), self.place, part) for part in command]
+        head = ["unshare", "--mount", "--propagation", "private", "sh", "-e", "-c", ENTER_ROOT, "sh"]
+        return [*head, self.root, folder, self.place, os.fspath(cwd), *command]
+
+    def leave(self):
+        if self.place:
+            os.rmdir(self.place)
+            self.place = None
+
+    def peer_environment(self, packages):
+        """The Python of a cached virtual environment with PyPI packages, or None and why not."""
+        if self.root:
+            return None, "no package index inside the chroot"
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = pathlib.Path(home, "sonde", f"peers-{self}")
+        python = folder / "bin" / "python"
+        if not python.exists():
+            command = [self.executable, "-m", "venv", folder]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                shutil.rmtree(folder, ignore_errors=True)
+                return None, "no virtual environment can be made"
+        for package in packages:
+            importable = [python, "-c", f"import {package}"]
+            if subprocess.run(importable, capture_output=True, check=False).returncode == 0:
+                continue
+            install = [python, "-m", "pip", "install", "-q", "--only-binary", ":all:", package]
+            if subprocess.run(install, capture_output=True, check=False, timeout=120).returncode:
+                return None, f"{package} cannot be installed for {self}"
+        return str(python), None
+
+
+def sonde_program():
+    """The built program: $SONDE, else the build folder's; None when there is none."""
+    named = os.environ.get("SONDE")
+    build = os.environ.get("SONDE_BUILD", "build")
+    places = [named] if named else [build + "/python/sonde/_bin/sonde", build + "/src/cli/sonde"]
+    for place in places:
+        path = REPOSITORY / place
+        if os.access(path, os.X_OK) and path.is_file():
+            return path.resolve()
+    return None
+
+
+def sonde_folder():
+    """The folder that must travel with the program: the build folder, or the prefix of an installation."""
+    program = sonde_program()
+    for folder in program.parents:
+        if (folder / "build.ninja").exists() or (folder / "pyvenv.cfg").exists():
+            return folder
+    return program.parents[1]
+
+
+def package_folder():
+    """The folder to import the package `sonde` from that belongs to the program."""
+    program = sonde_program()
+    beside = program.parents[2]
+    return beside if (beside / "sonde" / "__init__.py").exists() else sonde_folder() / "python"
+
+
+def chosen(numbers):
+    names = [name for name in os.environ.get("SONDE_TEST_PYTHONS", "").split(",") if name]
+    return not names or "{}.{}".format(*numbers) in names
+
+
+def oldest_unsupported():
+    """A Python older than the oldest that we trace, or None."""
+    home = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    found = [
+        path for minor in range(6, 9) for path in pathlib.Path(home).glob(f"versions/3.{minor}.*/bin/python")
+    ]
+    return str(found[0]) if found else None
+
+
+def find():
+    """The interpreters to test, and the reasons for those that are not: [(name, reason)]."""
+    rows = os.environ.get("SONDE_TEST_ROWS")
+    if not rows:
+        command = [sys.executable, REPOSITORY / "tools" / "pythons", "--json"]
+        rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        os.environ["SONDE_TEST_ROWS"] = rows  # pytest-xdist's workers need not search again
+    usable, left_out = [], []
+    found = [Interpreter(row) for row in json.loads(rows)]
+    for interpreter in found:
+        reason = interpreter.unusable() if chosen(interpreter.numbers) else "not in SONDE_TEST_PYTHONS"
+        if reason:
+            left_out.append((repr(interpreter), reason))
+        else:
+            usable.append(interpreter)
+    for numbers in SUPPORTED:
+        if not any(interpreter.numbers == numbers for interpreter in found):
+            left_out.append(("{}.{}".format(*numbers), "no interpreter found (tools/pythons --fetch)"))
+    return usable, left_out

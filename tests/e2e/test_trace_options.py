@@ -1,0 +1,89 @@
+"""What `sonde trace` leaves out when asked to: by name, by depth, by cost; what is left stays exact."""
+
+import profiles
+
+SCRIPT = """
+import json
+def leaf():
+    return 1
+def middle():
+    return leaf() + leaf()
+def top():
+    return sum(middle() for _ in range(10))
+def busy():
+    for _ in range(250000):
+        leaf()
+top()
+json.dumps({"a": 1}, indent=1)
+if __name__ == "__main__" and "busy" in __import__("sys").argv:
+    busy()
+"""
+
+
+def traced(launch, *options, words=()):
+    launch.write("x.py", SCRIPT)
+    done = launch.traced("x.py", *words, trace=list(options))
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    return launch.recording()
+
+
+def test_exclude(launch):
+    """What is excluded is charged to its caller, and what it calls hangs there."""
+    table = traced(launch, "--exclude", "middle").table()
+    counts = table.named("x.py")
+    assert "middle" not in counts
+    assert counts["leaf"] == (20, 20)
+    assert counts["top"] == (1, 1)
+
+
+def test_include(launch):
+    counts = traced(launch, "--include", "leaf|top").table().named("x.py")
+    assert counts["leaf"] == (20, 20)
+    assert counts["top"] == (1, 1)
+    assert "middle" not in counts
+
+
+def test_exclude_library(launch):
+    recording = traced(launch, "--exclude-library")
+    table = recording.table()
+    assert table.named("x.py")["leaf"] == (20, 20)
+    assert not [label for label in table.functions if label[0].endswith("encoder.py")]
+
+
+def test_depth(launch):
+    recording = traced(launch, "--depth", "3")
+    counts = recording.table().named("x.py")
+    assert counts["top"] == (1, 1)
+    assert counts["leaf"] == (0, 0)
+    deepest = 0
+    for root in recording.threads.values():
+        waiting = [(root, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            deepest = max(deepest, depth)
+            waiting.extend((child, depth + 1) for child in node.children)
+    assert deepest == 3
+
+
+def test_throttle(launch):
+    """As in TAU: after 100,000 calls at under 10 us each a function is switched off, which is recorded."""
+    recording = traced(launch, "--throttle", words=["busy"])
+    calls = recording.table().named("x.py")["leaf"][0]
+    assert 100000 <= calls < 250000
+    assert any("leaf" in note for note in recording.notes())
+    full = traced(launch, words=["busy"])
+    assert full.table().named("x.py")["leaf"] == (250020, 250020)
+
+
+def test_exclude_keeps_the_time(launch):
+    """The time of what was left out is in its caller: the sum stays the thread's whole time."""
+    recording = traced(launch, "--exclude", "leaf", words=["busy"])
+    busy = next(
+        node
+        for root in recording.threads.values()
+        for node in root.below()
+        if node.label and node.label[2] == "busy"
+    )
+    everything = sum(node.self_ns for root in recording.threads.values() for node in root.below())
+    assert busy.self_ns > everything / 2
+    assert profiles.of_tree(busy).functions[busy.label] == (1, 1)
