@@ -376,7 +376,7 @@ const struct command command_graph = {
     .description =
         "Draws who calls whom and where the time goes, as gprof2dot does. A box is a function: its name, "
         "its share of the time with what it calls, (without), and how often it was called. An arrow is a "
-        "call: its share of the time and how often. Dashed arrows are calls in recursion.\n\n"
+        "call: its share of the time and how often. Dashed arrows close a circle of recursion.\n\n"
         "Several recordings are summed; without any the newest in the working directory is drawn. "
         "Pictures are drawn by graphviz's program dot.",
     .examples = "sonde graph out.prof -o out.svg\tdraw a cProfile file\n"

@@ -110,22 +110,44 @@ void dot_text_put_stripped(struct bytes *out, const char *name)
     bytes_clear(&plain);
 }
 
+/* Bytes of the first `characters` characters, at most. */
+static size_t prefix_size(const char *text, size_t characters)
+{
+    size_t size = 0;
+
+    while (text[size]) {
+        bool begins = (text[size] & 0xc0) != 0x80;
+        if (begins && characters-- == 0)
+            break;
+        size++;
+    }
+    return size;
+}
+
+/* Where to end the first line: behind the last good separator that fits, else behind the next bad one. */
+static size_t line_size(const char *text)
+{
+    static const char *const separators[] = {" :/,", ".-", "_"};
+    size_t fits = prefix_size(text, WRAP_WIDTH);
+
+    for (size_t i = 0; i < sizeof separators / sizeof separators[0]; i++)
+        for (size_t size = fits; size > WRAP_WIDTH / 4; size--)
+            if (strchr(separators[i], text[size - 1]) && !strchr(separators[i], text[size]))
+                return size;
+    fits += strcspn(text + fits, " :/,.-_");
+    return text[fits] ? fits + 1 : fits;
+}
+
 void dot_text_put_wrapped(struct bytes *out, const char *name)
 {
-    size_t line = 0;
-
-    for (const char *at = name; *at; at++) {
-        bool in_character = (*at & 0xc0) == 0x80;
-        size_t word = strcspn(at + 1, " .:/-,_");
-        bytes_put_u8(out, (uint8_t)*at);
-        line += !in_character;
-        if (strchr(" .:/-,_", *at) && line + word >= WRAP_WIDTH && line > 1 && at[1]) {
-            if (*at == ' ')
-                out->size--;
+    while (name[prefix_size(name, WRAP_WIDTH)]) {
+        size_t size = line_size(name);
+        bytes_put(out, name, size - (name[size - 1] == ' '));
+        name += size;
+        if (*name)
             bytes_put_u8(out, '\n');
-            line = 0;
-        }
     }
+    bytes_put_text(out, name);
 }
 
 void dot_text_put_quoted(struct bytes *out, const char *text, size_t size)

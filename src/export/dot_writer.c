@@ -177,11 +177,11 @@ static void put_name(struct writer *writer, const struct callgraph_function *fun
     bytes_clear(&visible);
 }
 
-static void put_calls(struct writer *writer, const uint64_t *before, const uint64_t *after)
+static void put_calls(struct writer *writer, const char *lead, const uint64_t *before, const uint64_t *after)
 {
     const uint64_t *first = before ? before : after;
 
-    bytes_putf(&writer->text, "\n%llu" MULTIPLICATION_SIGN, (unsigned long long)*first);
+    bytes_putf(&writer->text, "%s%llu" MULTIPLICATION_SIGN, lead, (unsigned long long)*first);
     if (before && after)
         bytes_putf(&writer->text, " / %llu" MULTIPLICATION_SIGN, (unsigned long long)*after);
 }
@@ -198,17 +198,18 @@ static void put_node_label(struct writer *writer, const struct drawing_function 
         if (before && after)
             put_difference(writer, function, writer->style->measures[i]);
     }
-    put_calls(writer, before ? &before->calls : NULL, after ? &after->calls : NULL);
+    put_calls(writer, "\n", before ? &before->calls : NULL, after ? &after->calls : NULL);
 }
 
 static void put_edge_label(struct writer *writer, const struct drawing_call *call)
 {
     const struct callgraph_call *before = call->before, *after = call->after;
 
-    bytes_putf(&writer->text, "%.2f%%", (before ? before : after)->total_share * 100);
+    /* The spaces keep the text clear of a thick arrow. */
+    bytes_putf(&writer->text, "  %.2f%%", (before ? before : after)->total_share * 100);
     if (before && after)
         bytes_putf(&writer->text, " / %.2f%%", after->total_share * 100);
-    put_calls(writer, before ? &before->calls : NULL, after ? &after->calls : NULL);
+    put_calls(writer, "\n  ", before ? &before->calls : NULL, after ? &after->calls : NULL);
 }
 
 static void put_node_tooltip(struct writer *writer, const struct callgraph_function *function)
@@ -287,12 +288,14 @@ static void write_node(struct writer *writer, const struct drawing_function *fun
     bytes_put_text(writer->out, "];\n");
 }
 
+/* The calls that close a circle: inside a cycle, to a function that is as hot or hotter. */
 static bool is_recursive(const struct drawing *drawing, const struct drawing_call *call)
 {
-    uint32_t cycle = main_side(&drawing->functions[call->caller])->cycle;
+    const struct callgraph_function *caller = main_side(&drawing->functions[call->caller]);
+    const struct callgraph_function *callee = main_side(&drawing->functions[call->callee]);
+    bool together = call->before && caller->cycle && caller->cycle == callee->cycle;
 
-    return call->caller == call->callee ||
-           (cycle && call->before && cycle == main_side(&drawing->functions[call->callee])->cycle);
+    return call->caller == call->callee || (together && callee->total_ns >= caller->total_ns);
 }
 
 static void write_edge(struct writer *writer, const struct drawing *drawing, const struct drawing_call *call)

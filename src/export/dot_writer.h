@@ -2,7 +2,7 @@
  * dot_writer: a call graph, or two compared, as text in graphviz's dot language.
  *
  * Nodes are numbered, hottest first. A node's label is its name, the chosen measures and the calls; an edge's
- * is its share of the time and its calls. Calls inside a recursive cycle are dashed.
+ * is its share of the time and its calls. The calls that close a recursive cycle are dashed.
  */
 #ifndef SONDE_EXPORT_DOT_WRITER_H
 #define SONDE_EXPORT_DOT_WRITER_H
