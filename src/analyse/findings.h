@@ -1,5 +1,8 @@
 /*
  * findings: what a person should look at first, in words, most important first.
+ *
+ * Each is one plain sentence with its numbers; none is said that would be true of any program. At most
+ * FINDINGS_MAX come from the measurement; what was lost or damaged is always said, after them.
  */
 #ifndef SONDE_ANALYSE_FINDINGS_H
 #define SONDE_ANALYSE_FINDINGS_H
@@ -8,11 +11,13 @@
 
 #include "analyse/tree.h"
 
+#define FINDINGS_MAX 6
+
 struct finding {
     const char
-        *topic;    /* static: "hot-function", "imports", "c-code", "hot-path", "many-calls", "losses", ... */
+        *topic;    /* static: "hot-function", "imports", "c-code", "hot-path", "many-calls", "loss", ... */
     uint32_t code; /* what it is about; 0 = the run */
-    double share;  /* of the run's time; orders the list */
+    double share;  /* of the run's time */
     char *text;    /* one sentence, owned */
 };
 

@@ -1,0 +1,165 @@
+#include "analyse/findings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/functions.h"
+#include "analyse/suspects.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/quantity.h"
+#include "store/recording.h"
+
+#define FINDINGS_MAX_NOTES 4
+
+void findings_clear(struct findings *findings)
+{
+    for (uint32_t i = 0; i < findings->count; i++)
+        free(findings->rows[i].text);
+    free(findings->rows);
+    *findings = (struct findings){0};
+}
+
+static int add(struct findings *findings, const char *topic, uint32_t code, double share, struct bytes *text)
+{
+    bytes_put_u8(text, '\0');
+    struct finding *rows = realloc(findings->rows, (findings->count + 1) * sizeof *rows);
+    if (rows)
+        findings->rows = rows;
+    if (!rows || text->failed) {
+        bytes_clear(text);
+        return -1;
+    }
+    size_t size;
+    rows[findings->count++] = (struct finding){
+        .topic = topic, .code = code, .share = share, .text = (char *)bytes_take(text, &size)};
+    return 0;
+}
+
+/* What is about the run as a whole comes before what is about one detail of it. */
+static int rank(const struct finding *finding)
+{
+    static const char *const first[] = {"waiting", "hot-function", "flat", "hot-path", NULL};
+    for (int i = 0; first[i]; i++)
+        if (strcmp(first[i], finding->topic) == 0)
+            return i;
+    return 100;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    if (rank(left) != rank(right))
+        return rank(left) - rank(right);
+    if (left->share != right->share)
+        return left->share > right->share ? -1 : 1;
+    return strcmp(left->topic, right->topic);
+}
+
+static void cut(struct findings *findings, uint32_t limit)
+{
+    while (findings->count > limit)
+        free(findings->rows[--findings->count].text);
+}
+
+static int add_measured(struct findings *findings, const struct suspects *suspects)
+{
+    for (int i = 0; suspects_list[i].topic; i++) {
+        struct bytes text = {0};
+        uint32_t code = 0;
+        double share = suspects_list[i].look(suspects, &text, &code);
+        if (share <= 0) {
+            bytes_clear(&text);
+            continue;
+        }
+        if (add(findings, suspects_list[i].topic, code, share, &text) < 0)
+            return -1;
+    }
+    if (findings->count)
+        qsort(findings->rows, findings->count, sizeof *findings->rows, compare);
+    cut(findings, FINDINGS_MAX);
+    return 0;
+}
+
+static const char *note_topic(uint8_t kind)
+{
+    switch (kind) {
+    case NOTE_LOSS:
+        return "loss";
+    case NOTE_REFUSED:
+        return "refused";
+    case NOTE_THROTTLED:
+        return "throttled";
+    case NOTE_CLOCK:
+        return "clock";
+    case NOTE_END:
+        return "end";
+    default:
+        return "warning";
+    }
+}
+
+static void put_note(const struct recording *recording, const struct note *note, struct bytes *text)
+{
+    const char *words = recording_text(recording, note->text);
+    if (note->kind == NOTE_LOSS && note->count)
+        bytes_putf(text, "Lost: %s %s.", quantity_count(note->count).text, words[0] ? words : "events");
+    else
+        bytes_putf(text, "%s%s", words, words[0] && words[strlen(words) - 1] == '.' ? "" : ".");
+}
+
+static int add_notes(struct findings *findings, const struct recording *recording)
+{
+    uint32_t said = recording->notes_count < FINDINGS_MAX_NOTES ? recording->notes_count : FINDINGS_MAX_NOTES;
+    for (uint32_t i = 0; i < said; i++) {
+        struct bytes text = {0};
+        put_note(recording, &recording->notes[i], &text);
+        if (add(findings, note_topic(recording->notes[i].kind), 0, 0, &text) < 0)
+            return -1;
+    }
+    if (said == recording->notes_count)
+        return 0;
+    struct bytes text = {0};
+    bytes_putf(&text, "There are %u more notes: see `sonde info`.", recording->notes_count - said);
+    return add(findings, "warning", 0, 0, &text);
+}
+
+static int add_damage(struct findings *findings, const struct recording *recording)
+{
+    const struct damage *damage = &recording->damage;
+    struct bytes text = {0};
+    if (damage->damaged_chunks || damage->orphaned_chunks)
+        bytes_putf(&text,
+                   "The file is damaged: %" PRIu64
+                   " of its chunks could not be read and are missing from these numbers.",
+                   damage->damaged_chunks + damage->orphaned_chunks);
+    else if (damage->truncated)
+        bytes_put_text(&text, "The file is cut off: what came after the last whole chunk is missing.");
+    else if (recording->chunks_count && !damage->complete)
+        bytes_put_text(&text,
+                       "The recording was not closed: what came after the last checkpoint is missing.");
+    if (text.size && add(findings, "damage", 0, 0, &text) < 0)
+        return -1;
+    if (!damage->unknown_chunks)
+        return 0;
+    bytes_putf(&text, "%" PRIu64 " chunks were written by a newer sonde and are not shown.",
+               damage->unknown_chunks);
+    return add(findings, "damage", 0, 0, &text);
+}
+
+int findings_build(const struct recording *recording, const struct selection *selection,
+                   struct findings *findings, struct err *err)
+{
+    *findings = (struct findings){0};
+    struct suspects suspects = {.recording = recording};
+    int result = suspects_init(&suspects, recording, selection, err);
+    if (result == 0 && (add_measured(findings, &suspects) < 0 || add_notes(findings, recording) < 0 ||
+                        add_damage(findings, recording) < 0))
+        result = err_set(err, "not enough memory for the findings");
+    suspects_clear(&suspects);
+    if (result < 0)
+        findings_clear(findings);
+    return result;
+}

@@ -1,0 +1,229 @@
+#include "analyse/groups.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "store/recording.h"
+
+/* Which group each code is in, and how often each group is on the stack during the walk. */
+struct grouping {
+    struct entries *entries; /* by group; sorted out at the end */
+    uint32_t *group_of;      /* by code */
+    uint32_t *active;        /* by group */
+};
+
+static int out_of_memory(struct err *err)
+{
+    return err_set(err, "not enough memory to group the functions");
+}
+
+static void put_group_name(const struct recording *recording, uint32_t code, enum group_by by,
+                           enum label_paths paths, struct bytes *text)
+{
+    const char *file = recording_text(recording, recording->codes[code].file);
+    if (by == GROUP_MODULE)
+        labels_module(recording, code, text);
+    else if (!file[0] || strcmp(file, "~") == 0)
+        bytes_put_text(text, "(C functions)");
+    else
+        bytes_put_text(text, labels_path(file, paths));
+}
+
+/* Numbers the groups by their names' ids in entries->texts; group 0 ("") is "no code". */
+static int assign(const struct recording *recording, enum group_by by, enum label_paths paths,
+                  struct grouping *grouping)
+{
+    struct bytes text = {0};
+    int result = strings_intern(&grouping->entries->texts, "", 0) == 0 ? 0 : -1;
+    for (uint32_t code = 1; code < recording->codes_count && result == 0; code++) {
+        bytes_reset(&text);
+        put_group_name(recording, code, by, paths, &text);
+        uint32_t group = strings_intern(&grouping->entries->texts, (char *)text.data, text.size);
+        grouping->group_of[code] = group;
+        result = text.failed || group == UINT32_MAX ? -1 : 0;
+    }
+    bytes_clear(&text);
+    return result;
+}
+
+static void enter(const struct tree *tree, uint32_t at, void *context)
+{
+    struct grouping *grouping = context;
+    const struct tree_node *node = &tree->nodes[at];
+    if (!node->code)
+        return;
+    uint32_t group = grouping->group_of[node->code];
+    struct entry *entry = &grouping->entries->rows[group];
+    entry->calls += node->calls;
+    entry->self_ns += node->self_ns;
+    if (grouping->active[group]++)
+        return;
+    entry->primitive_calls += node->calls;
+    entry->total_ns += node->total_ns;
+}
+
+static void leave(const struct tree *tree, uint32_t at, void *context)
+{
+    struct grouping *grouping = context;
+    if (tree->nodes[at].code)
+        grouping->active[grouping->group_of[tree->nodes[at].code]]--;
+}
+
+static void add_flat(const struct functions *functions, struct grouping *grouping)
+{
+    for (uint32_t i = 0; i < functions->row_count; i++) {
+        const struct function_row *row = &functions->rows[i];
+        struct entry *entry = &grouping->entries->rows[grouping->group_of[row->code]];
+        entry->calls += row->calls;
+        entry->self_ns += row->self_ns;
+        entry->primitive_calls += row->primitive_calls;
+        entry->total_ns += row->total_ns;
+    }
+    for (uint32_t i = 0; i < functions->edge_count; i++) {
+        const struct edge_row *edge = &functions->edges[i];
+        uint32_t group = grouping->group_of[edge->callee];
+        struct entry *entry = &grouping->entries->rows[group];
+        if (grouping->group_of[edge->caller] != group)
+            continue;
+        entry->primitive_calls -= edge->calls < entry->primitive_calls ? edge->calls : entry->primitive_calls;
+        entry->total_ns -= edge->total_ns < entry->total_ns ? edge->total_ns : entry->total_ns;
+    }
+    for (uint32_t i = 0; i < grouping->entries->count; i++) {
+        struct entry *entry = &grouping->entries->rows[i];
+        entry->total_ns = entry->total_ns < entry->self_ns ? entry->self_ns : entry->total_ns;
+    }
+}
+
+static void name_and_squeeze(struct entries *entries)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < entries->count; i++) {
+        struct entry entry = entries->rows[i];
+        if (!entry.calls && !entry.self_ns && !entry.total_ns)
+            continue;
+        entry.id = i;
+        entry.label = entry.name = entry.file = strings_text(&entries->texts, i);
+        entries->rows[kept++] = entry;
+    }
+    entries->count = kept;
+}
+
+static int sum_flat(const struct recording *recording, struct grouping *grouping, struct err *err)
+{
+    struct recording flat = *recording;
+    flat.calls_count = 0;
+    flat.nodes_count = 0;
+    struct functions functions;
+    if (functions_build(&flat, NULL, &functions, err) < 0)
+        return -1;
+    add_flat(&functions, grouping);
+    functions_clear(&functions);
+    return 0;
+}
+
+static int sum_codes(const struct recording *recording, const struct selection *selection,
+                     struct grouping *grouping, struct err *err)
+{
+    struct entries *entries = grouping->entries;
+    entries->count = entries->texts.count;
+    entries->rows = calloc(entries->count, sizeof *entries->rows);
+    grouping->active = calloc(entries->count, sizeof *grouping->active);
+    if (!entries->rows || !grouping->active)
+        return out_of_memory(err);
+    struct tree tree;
+    if (tree_build_exact(recording, selection, &tree, err) < 0)
+        return -1;
+    tree_walk(&tree, enter, leave, grouping);
+    tree_clear(&tree);
+    bool has_flat = recording->functions_count && tree_selection_is_all(selection);
+    return has_flat ? sum_flat(recording, grouping, err) : 0;
+}
+
+static int build_by_code(const struct recording *recording, const struct selection *selection,
+                         enum group_by by, enum label_paths paths, struct entries *entries, struct err *err)
+{
+    struct grouping grouping = {.entries = entries};
+    grouping.group_of = calloc((size_t)recording->codes_count + 1, sizeof *grouping.group_of);
+    int result = grouping.group_of && assign(recording, by, paths, &grouping) == 0
+                     ? sum_codes(recording, selection, &grouping, err)
+                     : out_of_memory(err);
+    free(grouping.group_of);
+    free(grouping.active);
+    if (result == 0)
+        name_and_squeeze(entries);
+    return result;
+}
+
+static void put_process_name(const struct recording *recording, uint32_t id, struct bytes *text)
+{
+    const struct process *process = &recording->processes[id];
+    bytes_putf(text, "process %" PRIu64, process->pid);
+    if (process->rank != UINT32_MAX)
+        bytes_putf(text, ", rank %u", process->rank);
+    const char *command = recording_text(recording, process->command);
+    if (command[0])
+        bytes_putf(text, "  %s", command);
+}
+
+static void put_thread_name(const struct recording *recording, uint32_t id, struct bytes *text)
+{
+    const struct thread *thread = &recording->threads[id];
+    const char *name = recording_text(recording, thread->name);
+    bytes_putf(text, "thread %" PRIu64, thread->tid);
+    if (name[0])
+        bytes_putf(text, " %s", name);
+    if (thread->process && recording->processes_count > 2)
+        bytes_putf(text, " of process %" PRIu64, recording->processes[thread->process].pid);
+}
+
+static int build_by_owner(const struct recording *recording, const struct selection *selection,
+                          bool by_thread, struct entries *entries, struct err *err)
+{
+    uint32_t count = by_thread ? recording->threads_count : recording->processes_count;
+    entries->rows = calloc((size_t)count + 1, sizeof *entries->rows);
+    if (!entries->rows)
+        return out_of_memory(err);
+    for (uint32_t i = 0; i < recording->calls_count; i++) {
+        const struct call_row *row = &recording->calls[i];
+        if (!tree_selection_has(selection, recording, row->thread))
+            continue;
+        uint32_t owner = by_thread ? row->thread : recording->threads[row->thread].process;
+        struct entry *entry = &entries->rows[owner];
+        entry->calls += row->calls;
+        entry->primitive_calls += row->calls;
+        entry->self_ns += row->self_ns;
+        entry->total_ns += row->self_ns;
+    }
+    struct bytes text = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (!entries->rows[i].calls && !entries->rows[i].self_ns)
+            continue;
+        bytes_reset(&text);
+        if (by_thread)
+            put_thread_name(recording, i, &text);
+        else
+            put_process_name(recording, i, &text);
+        uint32_t name = strings_intern(&entries->texts, (char *)text.data, text.size);
+        struct entry entry = entries->rows[i];
+        entry.id = i;
+        entry.label = entry.name = entry.file = strings_text(&entries->texts, name);
+        entries->rows[entries->count++] = entry;
+    }
+    bytes_clear(&text);
+    return 0;
+}
+
+int groups_build(const struct recording *recording, const struct selection *selection, enum group_by by,
+                 enum label_paths paths, struct entries *entries, struct err *err)
+{
+    *entries = (struct entries){0};
+    bool by_code = by == GROUP_MODULE || by == GROUP_FILE;
+    int result = by_code ? build_by_code(recording, selection, by, paths, entries, err)
+                         : build_by_owner(recording, selection, by == GROUP_THREAD, entries, err);
+    if (result < 0)
+        entries_clear(entries);
+    return result;
+}

@@ -1,0 +1,38 @@
+/*
+ * labels: what a function, its file and its module are called in tables and sentences.
+ *
+ * Each function appends to `out`; nothing is kept.
+ */
+#ifndef SONDE_ANALYSE_LABELS_H
+#define SONDE_ANALYSE_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes;
+struct code;
+struct recording;
+
+enum label_paths {
+    LABEL_SHORT, /* from the package on; else the last two parts of the path */
+    LABEL_BASE,  /* the file's name alone, as pstats' strip_dirs */
+    LABEL_FULL,
+};
+
+/* The part of the path to show; points into `path`. */
+const char *labels_path(const char *path, enum label_paths style);
+/* The qualified name, without "<locals>" steps; for C functions what pstats prints: {built-in method x}. */
+void labels_name(const struct recording *recording, uint32_t code, struct bytes *out);
+/* pstats' "file:line(name)"; for C functions the name alone. */
+void labels_standard(const struct recording *recording, uint32_t code, enum label_paths style,
+                     struct bytes *out);
+/* For sentences: "JSONDecoder.decode (json/decoder.py:332)", "time.sleep (C)". */
+void labels_words(const struct recording *recording, uint32_t code, struct bytes *out);
+/* As labels_words without the place. */
+void labels_brief(const struct recording *recording, uint32_t code, struct bytes *out);
+/* Dotted module: as recorded, else told from the path or the C function's name. */
+void labels_module(const struct recording *recording, uint32_t code, struct bytes *out);
+bool labels_is_c(const struct code *code);
+
+#endif
