@@ -113,9 +113,8 @@ static enum outcome read_node(struct decode *decode, struct rows *rows, const ui
     return define_next(decode, &decode->nodes, rows, recording_add_node(decode->recording, &node));
 }
 
-static int32_t exit_code(uint64_t zigzag)
+static int32_t exit_code(int64_t value)
 {
-    int64_t value = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
     return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : INT32_MIN;
 }
 
@@ -146,7 +145,7 @@ static enum outcome read_process(struct decode *decode, struct rows *rows, const
                               .exe = (uint32_t)values[7],
                               .start_ns = values[8],
                               .end_ns = values[9],
-                              .exit_code = exit_code(values[10])};
+                              .exit_code = exit_code((int64_t)values[10])};
     if (process.parent >= (own_id ? own_id : recording->processes_count))
         process.parent = 0;
     if (own_id == 0)
@@ -258,7 +257,7 @@ static const struct table {
 } tables[] = {
     {RECORD_CODES, "sssswuu", read_code},
     {RECORD_NODES, "www", read_node},
-    {RECORD_PROCESSES, "wuwwssssuuu", read_process},
+    {RECORD_PROCESSES, "wuwwssssuuz", read_process},
     {RECORD_THREADS, "wwsuuu", read_thread},
     {RECORD_CODE_FLAGS, "wu", read_code_flags},
     {RECORD_METAS, "ss", read_meta},
@@ -287,15 +286,20 @@ static uint64_t own_string(struct decode *decode, uint64_t file_id)
     return own_id;
 }
 
+static uint64_t unzigzag(uint64_t value)
+{
+    return (value >> 1) ^ (0 - (value & 1));
+}
+
 /* Checks and resolves what was read. False when a value cannot be. */
 static bool convert(struct decode *decode, struct rows *rows, const char *columns, uint64_t *values)
 {
     for (unsigned i = 0; columns[i]; i++) {
-        if (columns[i] == 'd') {
-            values[i] = rows->previous + ((values[i] >> 1) ^ (0 - (values[i] & 1)));
-            rows->previous = values[i];
-        }
-        if (columns[i] != 'u' && values[i] > RECORD_ID_MAX)
+        if (columns[i] == 'z' || columns[i] == 'd')
+            values[i] = unzigzag(values[i]);
+        if (columns[i] == 'd')
+            values[i] = rows->previous += values[i];
+        if (columns[i] != 'u' && columns[i] != 'z' && values[i] > RECORD_ID_MAX)
             return false;
         if (columns[i] == 's')
             values[i] = own_string(decode, values[i]);

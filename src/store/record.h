@@ -1,6 +1,6 @@
 /*
  * record: the vocabulary of a .sonde file: chunk kinds, record tags, limits. docs/format.md explains each and
- * is checked against these lists by a test.
+ * is checked against these lists by tests/tools/test_format.py.
  *
  * Numbers are never reused or renumbered: they are what old files hold. A kind or tag that is listed here but
  * not yet written or read by this version is reserved for the collector named beside it; readers skip it as

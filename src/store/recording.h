@@ -48,7 +48,7 @@ struct node {
 
 struct process {
     uint64_t pid;
-    uint32_t parent;   /* process id in this recording; 0 = started by sonde, or unknown */
+    uint32_t parent;   /* process id in this recording, < own id; 0 = started by sonde, or unknown */
     uint32_t rank;     /* UINT32_MAX = not a rank */
     uint32_t host;     /* string */
     uint32_t command;  /* string: arguments joined by spaces, secrets redacted */
