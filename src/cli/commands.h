@@ -8,5 +8,6 @@ extern const struct command command_graph;
 extern const struct command command_help;
 extern const struct command command_list;
 extern const struct command command_merge;
+extern const struct command command_report;
 
 #endif

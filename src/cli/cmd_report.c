@@ -1,0 +1,269 @@
+/* sonde report: findings, tables and trees of one or more recordings. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "export/report_json.h"
+#include "export/table_csv.h"
+#include "show/report_text.h"
+#include "store/recording.h"
+
+struct values {
+    struct option_list sort, restrictions;
+    bool reverse;
+    const char *limit;
+    bool callers, callees, tree, bottom_up;
+    double min_percent;
+    int64_t depth;
+    const char *by;
+    const char *process, *thread;
+    bool strip_dirs, full_filenames;
+    bool findings;
+    bool csv, json;
+    const char *output;
+};
+
+static const struct values defaults = {
+    .findings = true, .min_percent = REPORT_TEXT_MIN_PERCENT, .by = "function"};
+
+/* In the order of enum group_by. */
+static const char *const groupings[] = {"function", "module", "file", "thread", "process", NULL};
+
+#define FIELD(name) offsetof(struct values, name)
+
+static const struct option options[] = {
+    {"What to show", .kind = OPTION_HEADING},
+    {"callers", 0, OPTION_FLAG, NULL, FIELD(callers), NULL,
+     "List who called each function (choose the functions with --restrict)."},
+    {"callees", 0, OPTION_FLAG, NULL, FIELD(callees), NULL, "List whom each function called."},
+    {"tree", 't', OPTION_FLAG, NULL, FIELD(tree), NULL, "Show the call tree from the program down."},
+    {"bottom-up", 'b', OPTION_FLAG, NULL, FIELD(bottom_up), NULL,
+     "Show the costliest functions, each with its chains of callers."},
+    {"by", 0, OPTION_CHOICE, "WHAT", FIELD(by), groupings,
+     "One row for each function, module, file, thread or process."},
+    {"findings", 0, OPTION_FLAG, NULL, FIELD(findings), NULL, "Leave the findings out."},
+    {"Which rows", .kind = OPTION_HEADING},
+    {"sort", 's', OPTION_LIST, "KEY", FIELD(sort), NULL,
+     "Order by calls, cumulative, filename, line, name, nfl, pcalls, stdname or tottime, or a beginning of "
+     "one; "
+     "may be repeated. Without it: tottime, the time in the function itself."},
+    {"reverse", 0, OPTION_FLAG, NULL, FIELD(reverse), NULL, "Turn the order round."},
+    {"restrict", 'r', OPTION_LIST, "WHAT", FIELD(restrictions), NULL,
+     "Keep a number of rows (10), a fraction (0.1), or those that match a regular expression; may be "
+     "repeated and "
+     "is applied in order."},
+    {"limit", 'n', OPTION_TEXT, "N", FIELD(limit), NULL,
+     "Show at most N rows; 'all' for no limit. Without it: 25, or all that --restrict keeps."},
+    {"min-percent", 0, OPTION_REAL, "P", FIELD(min_percent), NULL,
+     "Leave out paths of a tree below P % of the time."},
+    {"depth", 0, OPTION_NUMBER, "N", FIELD(depth), NULL, "Cut a tree N calls deep."},
+    {"process", 0, OPTION_TEXT, "PID", FIELD(process), NULL, "Only this process."},
+    {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
+    {"Output", .kind = OPTION_HEADING},
+    {"strip-dirs", 0, OPTION_FLAG, NULL, FIELD(strip_dirs), NULL, "Show file names without folders."},
+    {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
+     "Show paths as they were recorded."},
+    {"csv", 0, OPTION_FLAG, NULL, FIELD(csv), NULL,
+     "The table, the pairs (--callers, --callees) or the tree as comma-separated values."},
+    {"json", 0, OPTION_FLAG, NULL, FIELD(json), NULL, "Everything as one JSON document."},
+    {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
+    {NULL},
+};
+
+static int parse_limit(const char *text, int64_t *limit, struct err *err)
+{
+    char *end;
+    if (!text)
+        return 0;
+    if (strcmp(text, "all") == 0) {
+        *limit = -1;
+        return 0;
+    }
+    *limit = strtoll(text, &end, 10);
+    if (*end || end == text || *limit < 0)
+        return err_set(err, "--limit '%s': give a number of rows, or 'all'", text);
+    *limit = *limit ? *limit : -1;
+    return 0;
+}
+
+static int parse_view(const struct values *values, enum report_view *view, struct err *err)
+{
+    const struct {
+        bool given;
+        enum report_view view;
+    } views[] = {{values->callers, REPORT_CALLERS},
+                 {values->callees, REPORT_CALLEES},
+                 {values->tree, REPORT_TREE},
+                 {values->bottom_up, REPORT_BOTTOM_UP}};
+    int given = strcmp(values->by, "function") != 0;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        given += views[i].given;
+        *view = views[i].given ? views[i].view : *view;
+    }
+    if (given > 1)
+        return err_set(
+            err, "--callers, --callees, --tree, --bottom-up and --by are different views: give one of them");
+    return 0;
+}
+
+static int find_process(const struct recording *recording, const char *text, struct selection *selection,
+                        struct err *err)
+{
+    for (uint32_t i = 1; text && i < recording->processes_count; i++)
+        if (recording->processes[i].pid == strtoull(text, NULL, 10))
+            selection->process = i;
+    if (text && !selection->process)
+        return err_set(err, "no process %s in the recording: 'sonde report --by process' lists them", text);
+    return 0;
+}
+
+static int find_thread(const struct recording *recording, const char *text, struct selection *selection,
+                       struct err *err)
+{
+    uint32_t found = 0, count = 0;
+    for (uint32_t i = 1; text && i < recording->threads_count; i++) {
+        const struct thread *thread = &recording->threads[i];
+        char id[24];
+        snprintf(id, sizeof id, "%" PRIu64, thread->tid);
+        bool named = strcmp(recording_text(recording, thread->name), text) == 0 || strcmp(id, text) == 0;
+        if (named && (!selection->process || thread->process == selection->process)) {
+            found = i;
+            count++;
+        }
+    }
+    selection->thread = found;
+    if (text && count != 1)
+        return err_set(err, "%s thread '%s' in the recording: 'sonde report --by thread' lists them",
+                       count ? "more than one" : "no", text);
+    return 0;
+}
+
+static int choose(const struct values *values, const struct recording *recording,
+                  struct report_options *report, struct err *err)
+{
+    report->sort = values->sort.items;
+    report->sort_count = values->sort.count;
+    report->reverse = values->reverse;
+    report->restrictions = values->restrictions.items;
+    report->restriction_count = values->restrictions.count;
+    report->min_percent = values->min_percent > 0 ? values->min_percent : -1;
+    report->depth = values->depth;
+    report->no_findings = !values->findings;
+    report->paths = values->full_filenames ? LABEL_FULL : values->strip_dirs ? LABEL_BASE : LABEL_SHORT;
+    while (strcmp(groupings[report->by], values->by) != 0)
+        report->by++;
+    if (parse_limit(values->limit, &report->limit, err) < 0 || parse_view(values, &report->view, err) < 0)
+        return -1;
+    if (find_process(recording, values->process, &report->selection, err) < 0)
+        return -1;
+    return find_thread(recording, values->thread, &report->selection, err);
+}
+
+static int put_tree_csv(const struct recording *recording, const struct report_options *report,
+                        struct bytes *out, struct err *err)
+{
+    struct tree tree;
+    int built = report->view == REPORT_TREE ? tree_build(recording, &report->selection, &tree, err)
+                                            : tree_build_bottom_up(recording, &report->selection, &tree, err);
+    if (built < 0)
+        return -1;
+    table_csv_tree(recording, &tree, out);
+    tree_clear(&tree);
+    return 0;
+}
+
+static int put_csv(const struct recording *recording, struct report_options *report, struct bytes *out,
+                   struct err *err)
+{
+    if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
+        return put_tree_csv(recording, report, out, err);
+    struct functions functions;
+    struct entries entries = {0};
+    if (functions_build(recording, &report->selection, &functions, err) < 0)
+        return -1;
+    report->limit = report->limit ? report->limit : -1;
+    int result = 0;
+    if (report->view != REPORT_TABLE)
+        table_csv_edges(recording, &functions, out);
+    else
+        result = report_text_rows(recording, &functions, report, &entries, NULL, err);
+    if (result == 0 && report->view == REPORT_TABLE)
+        table_csv_entries(recording, &entries, report->by == GROUP_FUNCTION, out);
+    entries_clear(&entries);
+    functions_clear(&functions);
+    return result;
+}
+
+static int put_report(const struct values *values, const struct recording *recording,
+                      struct report_options *report, struct bytes *out, struct err *err)
+{
+    if (choose(values, recording, report, err) < 0)
+        return -1;
+    if (values->json)
+        return report_json_put(recording, &report->selection, out, err);
+    return values->csv ? put_csv(recording, report, out, err) : report_text_put(recording, report, out, err);
+}
+
+/* A pipe has no width: names stay whole unless COLUMNS says otherwise. */
+static struct terminal terminal_for(const struct values *values)
+{
+    bool file = values->output && strcmp(values->output, "-") != 0;
+    if (file)
+        return (struct terminal){0};
+    bool wide = !isatty(STDOUT_FILENO) && !getenv("COLUMNS");
+    return (struct terminal){.width = wide ? 0 : message_columns(stdout), .color = message_has_color(stdout)};
+}
+
+static int run(void *given, int argc, char **argv)
+{
+    const struct values *values = given;
+    struct recording recording = {0};
+    struct report_options report = {.terminal = terminal_for(values)};
+    struct bytes out = {0};
+    struct err err = {0};
+    char *name = NULL;
+    int result = input_read_all(argc, argv, &recording, &name, &err);
+    report.name = name;
+    if (result == 0)
+        result = put_report(values, &recording, &report, &out, &err);
+    if (result == 0 && out.failed)
+        result = err_set(&err, "not enough memory for the report");
+    if (result == 0)
+        result = output_write(values->output ? values->output : "-", out.data, out.size, &err);
+    bytes_clear(&out);
+    recording_clear(&recording);
+    free(name);
+    return result < 0 ? message_fail(&err) : 0;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .group = "Look",
+    .summary = "Say what takes the time: findings, tables, callers, trees",
+    .arguments = "[FILE...]",
+    .description =
+        "Reads .sonde recordings and cProfile files (.prof of any Python); several files are summed, and "
+        "without one "
+        "the newest recording in this folder is taken.\n\n"
+        "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "
+        "tottime "
+        "(seconds in the function itself), cumtime (with all that it called), and both for one call.\n\n"
+        "A cProfile file knows who called whom but no whole paths: its tree is an estimate, and says so.",
+    .examples = "sonde report\tthe newest recording in this folder\n"
+                "sonde report -s cumulative -n 10 out.prof\tas pstats' sort_stats and print_stats\n"
+                "sonde report --tree --min-percent 5 run.sonde\twhere the time goes, from the program down\n"
+                "sonde report --callers -r 'loads' out.prof\twho called functions whose name matches\n"
+                "sonde report --by module cpu_*.prof\tthe sum of many files, by module",
+    .options = options,
+    .defaults = &defaults,
+    .values_size = sizeof(struct values),
+    .run = run,
+};

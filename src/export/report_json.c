@@ -1,0 +1,273 @@
+#include "export/report_json.h"
+
+#include "analyse/findings.h"
+#include "analyse/functions.h"
+#include "analyse/labels.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "store/recording.h"
+
+#define REPORT_JSON_VERSION 1
+
+struct document {
+    const struct recording *recording;
+    struct functions functions;
+    struct tree tree;
+    struct findings findings;
+    struct json json;
+};
+
+static void put_number(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void put_string(struct document *document, const char *key, uint32_t string)
+{
+    json_key(&document->json, key);
+    json_text(&document->json, recording_text(document->recording, string),
+              strings_size(&document->recording->strings, string));
+}
+
+static void begin_list(struct json *json, const char *key)
+{
+    json_line(json);
+    json_key(json, key);
+    json_begin_array(json);
+}
+
+static void put_index(struct document *document, uint32_t code)
+{
+    const struct function_row *row = functions_find(&document->functions, code);
+    json_signed(&document->json, row ? row - document->functions.rows : -1);
+}
+
+static void put_run(struct document *document)
+{
+    struct json *json = &document->json;
+    json_key(json, "sonde_report");
+    json_unsigned(json, REPORT_JSON_VERSION);
+    json_line(json);
+    json_key(json, "meta");
+    json_begin_object(json);
+    for (uint32_t i = 0; i < document->recording->metas_count; i++)
+        put_string(document, recording_text(document->recording, document->recording->metas[i].key),
+                   document->recording->metas[i].value);
+    json_end_object(json);
+    json_line(json);
+    put_number(json, "total_ns", document->functions.total_ns);
+    put_number(json, "total_calls", document->functions.total_calls);
+    put_number(json, "total_primitive_calls", document->functions.total_primitive_calls);
+}
+
+static void put_findings(struct document *document)
+{
+    struct json *json = &document->json;
+    begin_list(json, "findings");
+    for (uint32_t i = 0; i < document->findings.count; i++) {
+        const struct finding *finding = &document->findings.rows[i];
+        json_line(json);
+        json_begin_object(json);
+        json_key(json, "topic");
+        json_string(json, finding->topic);
+        json_key(json, "share");
+        json_real(json, finding->share);
+        json_key(json, "function");
+        put_index(document, finding->code);
+        json_key(json, "text");
+        json_string(json, finding->text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_process(struct document *document, uint32_t id)
+{
+    const struct process *process = &document->recording->processes[id];
+    struct json *json = &document->json;
+    json_line(json);
+    json_begin_object(json);
+    put_number(json, "id", id);
+    put_number(json, "pid", process->pid);
+    put_number(json, "parent", process->parent);
+    if (process->rank != UINT32_MAX)
+        put_number(json, "rank", process->rank);
+    put_string(document, "host", process->host);
+    put_string(document, "command", process->command);
+    put_string(document, "python", process->python);
+    put_string(document, "exe", process->exe);
+    put_number(json, "start_ns", process->start_ns);
+    put_number(json, "end_ns", process->end_ns);
+    json_key(json, "exit_code");
+    if (process->exit_code == INT32_MIN)
+        json_null(json);
+    else
+        json_signed(json, process->exit_code);
+    json_end_object(json);
+}
+
+static void put_thread(struct document *document, uint32_t id)
+{
+    const struct thread *thread = &document->recording->threads[id];
+    struct json *json = &document->json;
+    json_line(json);
+    json_begin_object(json);
+    put_number(json, "id", id);
+    put_number(json, "process", thread->process);
+    put_number(json, "tid", thread->tid);
+    put_string(document, "name", thread->name);
+    put_number(json, "start_ns", thread->start_ns);
+    put_number(json, "end_ns", thread->end_ns);
+    json_end_object(json);
+}
+
+static void put_owners(struct document *document)
+{
+    begin_list(&document->json, "processes");
+    for (uint32_t i = 1; i < document->recording->processes_count; i++)
+        put_process(document, i);
+    json_end_array(&document->json);
+    begin_list(&document->json, "threads");
+    for (uint32_t i = 1; i < document->recording->threads_count; i++)
+        put_thread(document, i);
+    json_end_array(&document->json);
+}
+
+static void put_times(struct json *json, uint64_t calls, uint64_t primitive_calls, uint64_t self_ns,
+                      uint64_t total_ns)
+{
+    put_number(json, "calls", calls);
+    put_number(json, "primitive_calls", primitive_calls);
+    put_number(json, "self_ns", self_ns);
+    put_number(json, "total_ns", total_ns);
+}
+
+static void put_function(struct document *document, const struct function_row *row)
+{
+    const struct code *code = &document->recording->codes[row->code];
+    struct json *json = &document->json;
+    struct bytes module = {0};
+    labels_module(document->recording, row->code, &module);
+    json_line(json);
+    json_begin_object(json);
+    put_string(document, "file", code->file);
+    put_number(json, "line", code->line);
+    put_string(document, "name", code->name);
+    put_string(document, "qualname", code->qualname);
+    json_key(json, "module");
+    json_text(json, (const char *)module.data, module.size);
+    json_key(json, "c");
+    json_bool(json, labels_is_c(code));
+    if (code->flags & CODE_THROTTLED) {
+        json_key(json, "throttled");
+        json_bool(json, true);
+    }
+    put_times(json, row->calls, row->primitive_calls, row->self_ns, row->total_ns);
+    json_end_object(json);
+    bytes_clear(&module);
+}
+
+static void put_functions(struct document *document)
+{
+    const struct functions *functions = &document->functions;
+    struct json *json = &document->json;
+    begin_list(json, "functions");
+    for (uint32_t i = 0; i < functions->row_count; i++)
+        put_function(document, &functions->rows[i]);
+    json_end_array(json);
+    begin_list(json, "edges");
+    for (uint32_t i = 0; i < functions->edge_count; i++) {
+        const struct edge_row *edge = &functions->edges[i];
+        json_line(json);
+        json_begin_object(json);
+        json_key(json, "caller");
+        put_index(document, edge->caller);
+        json_key(json, "callee");
+        put_index(document, edge->callee);
+        put_times(json, edge->calls, edge->primitive_calls, edge->self_ns, edge->total_ns);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_tree(struct document *document)
+{
+    struct json *json = &document->json;
+    json_line(json);
+    json_key(json, "tree_estimated");
+    json_bool(json, document->tree.estimated);
+    begin_list(json, "tree");
+    for (uint32_t i = 0; i < document->tree.count; i++) {
+        const struct tree_node *node = &document->tree.nodes[i];
+        json_line(json);
+        json_begin_array(json);
+        json_unsigned(json, node->parent);
+        put_index(document, node->code);
+        json_unsigned(json, node->calls);
+        json_unsigned(json, node->self_ns);
+        json_unsigned(json, node->total_ns);
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void put_notes(struct document *document)
+{
+    struct json *json = &document->json;
+    const struct damage *damage = &document->recording->damage;
+    begin_list(json, "notes");
+    for (uint32_t i = 0; i < document->recording->notes_count; i++) {
+        const struct note *note = &document->recording->notes[i];
+        json_begin_object(json);
+        put_number(json, "process", note->process);
+        put_number(json, "kind", note->kind);
+        put_number(json, "count", note->count);
+        put_string(document, "text", note->text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_line(json);
+    json_key(json, "damage");
+    json_begin_object(json);
+    put_number(json, "damaged_chunks", damage->damaged_chunks);
+    put_number(json, "orphaned_chunks", damage->orphaned_chunks);
+    put_number(json, "unknown_chunks", damage->unknown_chunks);
+    put_number(json, "skipped_bytes", damage->skipped_bytes);
+    json_key(json, "truncated");
+    json_bool(json, damage->truncated);
+    json_end_object(json);
+}
+
+static void put_document(struct document *document)
+{
+    json_begin_object(&document->json);
+    put_run(document);
+    put_findings(document);
+    put_notes(document);
+    put_owners(document);
+    put_functions(document);
+    put_tree(document);
+    json_line(&document->json);
+    json_end_object(&document->json);
+    bytes_put_u8(document->json.out, '\n');
+}
+
+int report_json_put(const struct recording *recording, const struct selection *selection, struct bytes *out,
+                    struct err *err)
+{
+    struct document document = {.recording = recording, .json = {.out = out}};
+    int result = findings_build(recording, selection, &document.findings, err);
+    if (result == 0)
+        result = functions_build(recording, selection, &document.functions, err);
+    if (result == 0)
+        result = tree_build(recording, selection, &document.tree, err);
+    if (result == 0)
+        put_document(&document);
+    if (result == 0 && out->failed)
+        result = err_set(err, "not enough memory for the report as JSON");
+    findings_clear(&document.findings);
+    functions_clear(&document.functions);
+    tree_clear(&document.tree);
+    return result;
+}

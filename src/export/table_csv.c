@@ -1,0 +1,95 @@
+#include "export/table_csv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/entries.h"
+#include "base/bytes.h"
+#include "store/recording.h"
+
+static void put_text(const char *text, struct bytes *out)
+{
+    if (!strpbrk(text, "\",\r\n")) {
+        bytes_put_text(out, text);
+        return;
+    }
+    bytes_put_u8(out, '"');
+    for (; *text; text++) {
+        if (*text == '"')
+            bytes_put_u8(out, '"');
+        bytes_put_u8(out, (uint8_t)*text);
+    }
+    bytes_put_u8(out, '"');
+}
+
+static void put_code(const struct recording *recording, uint32_t id, struct bytes *out)
+{
+    const struct code *code = &recording->codes[id];
+    const char *qualname = recording_text(recording, code->qualname);
+    put_text(recording_text(recording, code->file), out);
+    bytes_putf(out, ",%u,", code->line);
+    put_text(qualname[0] ? qualname : recording_text(recording, code->name), out);
+}
+
+static void put_numbers(uint64_t calls, uint64_t primitive_calls, uint64_t self_ns, uint64_t total_ns,
+                        struct bytes *out)
+{
+    bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, calls, primitive_calls, self_ns,
+               total_ns);
+}
+
+void table_csv_entries(const struct recording *recording, const struct entries *entries, bool functions,
+                       struct bytes *out)
+{
+    bytes_putf(out, "calls,primitive_calls,self_ns,total_ns,%s\n",
+               functions ? "file,line,function" : "group");
+    for (uint32_t i = 0; i < entries->count; i++) {
+        const struct entry *row = &entries->rows[i];
+        put_numbers(row->calls, row->primitive_calls, row->self_ns, row->total_ns, out);
+        bytes_put_u8(out, ',');
+        if (functions)
+            put_code(recording, row->id, out);
+        else
+            put_text(row->label, out);
+        bytes_put_u8(out, '\n');
+    }
+}
+
+void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out)
+{
+    bytes_put_text(out, "calls,primitive_calls,self_ns,total_ns,caller_file,caller_line,caller_function,"
+                        "callee_file,callee_line,callee_function\n");
+    for (uint32_t i = 0; i < functions->edge_count; i++) {
+        const struct edge_row *edge = &functions->edges[i];
+        put_numbers(edge->calls, edge->primitive_calls, edge->self_ns, edge->total_ns, out);
+        bytes_put_u8(out, ',');
+        put_code(recording, edge->caller, out);
+        bytes_put_u8(out, ',');
+        put_code(recording, edge->callee, out);
+        bytes_put_u8(out, '\n');
+    }
+}
+
+struct lines {
+    const struct recording *recording;
+    struct bytes *out;
+};
+
+static void put_node(const struct tree *tree, uint32_t at, void *context)
+{
+    const struct lines *lines = context;
+    const struct tree_node *node = &tree->nodes[at];
+    if (!at)
+        return;
+    bytes_putf(lines->out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", at, node->parent, node->depth,
+               node->calls, node->self_ns, node->total_ns);
+    put_code(lines->recording, node->code, lines->out);
+    bytes_put_u8(lines->out, '\n');
+}
+
+void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out)
+{
+    struct lines lines = {recording, out};
+    bytes_put_text(out, "node,parent,depth,calls,self_ns,total_ns,file,line,function\n");
+    tree_walk(tree, put_node, NULL, &lines);
+}

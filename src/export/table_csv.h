@@ -1,0 +1,24 @@
+/*
+ * table_csv: a report's tables as comma-separated values (RFC 4180 quoting, one header line, times in integer
+ * nanoseconds). Text that is not UTF-8 is left as it was recorded.
+ */
+#ifndef SONDE_EXPORT_TABLE_CSV_H
+#define SONDE_EXPORT_TABLE_CSV_H
+
+#include <stdbool.h>
+
+struct bytes;
+struct entries;
+struct functions;
+struct recording;
+struct tree;
+
+/* One line for each row, in the table's order. `functions`: whether rows are functions (else groups). */
+void table_csv_entries(const struct recording *recording, const struct entries *entries, bool functions,
+                       struct bytes *out);
+/* One line for each caller → callee pair, by callee, then caller. */
+void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out);
+/* One line for each node, depth first, hottest first, with its number and its parent's. */
+void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out);
+
+#endif

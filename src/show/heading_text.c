@@ -1,0 +1,123 @@
+#include "show/heading_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/quantity.h"
+#include "show/report_text.h"
+#include "store/recording.h"
+
+static uint64_t wall_ns(const struct recording *recording)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+    for (uint32_t i = 1; i < recording->processes_count; i++) {
+        const struct process *process = &recording->processes[i];
+        start = process->start_ns < start ? process->start_ns : start;
+        end = process->end_ns > end ? process->end_ns : end;
+    }
+    return end > start ? end - start : 0;
+}
+
+/* The word for each mode that a recording can say; others are shown as they are. */
+static const char *mode_words(const char *mode)
+{
+    if (!mode)
+        return "recording";
+    if (strcmp(mode, "pstats") == 0)
+        return "cProfile file";
+    return strcmp(mode, "trace") == 0 ? "call trace" : mode;
+}
+
+static void put_counts(const struct functions *functions, struct bytes *out)
+{
+    bytes_putf(out, "%s function calls", quantity_count(functions->total_calls).text);
+    if (functions->total_primitive_calls != functions->total_calls)
+        bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
+    bytes_putf(out, " in %.3f seconds", (double)functions->total_ns / 1e9);
+}
+
+static void put_number(struct bytes *line, uint32_t count, const char *noun, const char *plural)
+{
+    if (count)
+        bytes_putf(line, ", %u %s%s", count, noun, count == 1 ? "" : plural);
+}
+
+static void put_machine(const struct recording *recording, struct bytes *line)
+{
+    const struct process *first = recording->processes_count > 1 ? &recording->processes[1] : NULL;
+    const char *python = first && first->python ? recording_text(recording, first->python)
+                                                : recording_meta(recording, "python");
+    const char *host =
+        first && first->host ? recording_text(recording, first->host) : recording_meta(recording, "host");
+    if (python && python[0])
+        bytes_putf(line, ", Python %s", python);
+    if (host && host[0])
+        bytes_putf(line, " on %s", host);
+}
+
+static void put_overhead(const struct recording *recording, const struct functions *functions,
+                         struct bytes *line)
+{
+    const char *overhead = recording_meta(recording, "overhead_ns");
+    double ns = overhead ? strtod(overhead, NULL) : 0;
+    if (ns > 0 && functions->total_ns)
+        bytes_putf(line, ", overhead about %s (%s)", quantity_duration(ns).text,
+                   quantity_share(ns / (double)functions->total_ns).text);
+}
+
+static void put_losses(const struct recording *recording, struct bytes *line)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < recording->notes_count; i++)
+        lost += recording->notes[i].kind == NOTE_LOSS ? recording->notes[i].count : 0;
+    if (lost)
+        bytes_putf(line, ", %s lost", quantity_count(lost).text);
+    else if (recording->chunks_count)
+        bytes_put_text(line, ", nothing lost");
+}
+
+static void put_origin(const struct recording *recording, const struct functions *functions,
+                       const struct report_options *options, struct bytes *line)
+{
+    const char *mode = mode_words(recording_meta(recording, "mode"));
+    const char *merged = recording_meta(recording, "merged");
+    const char *command = recording->processes_count > 1
+                              ? recording_text(recording, recording->processes[1].command)
+                              : recording_meta(recording, "command");
+    if (options->name)
+        bytes_putf(line, "%s: ", options->name);
+    bytes_put_text(line, mode);
+    if (merged)
+        bytes_putf(line, " summed from %s files", merged);
+    if (command && command[0])
+        bytes_putf(line, " of %s", command);
+    put_machine(recording, line);
+    put_number(line, recording->processes_count ? recording->processes_count - 1 : 0, "process", "es");
+    put_number(line, recording->threads_count ? recording->threads_count - 1 : 0, "thread", "s");
+    uint64_t wall = wall_ns(recording);
+    if (wall)
+        bytes_putf(line, ", %s from start to end", quantity_duration((double)wall).text);
+    put_overhead(recording, functions, line);
+    put_losses(recording, line);
+    if (options->selection.process)
+        bytes_putf(line, "; only process %" PRIu64, recording->processes[options->selection.process].pid);
+    if (options->selection.thread)
+        bytes_putf(line, "; only thread %" PRIu64, recording->threads[options->selection.thread].tid);
+    bytes_put_u8(line, '\0');
+}
+
+void heading_text_put(const struct recording *recording, const struct functions *functions,
+                      const struct report_options *options, struct bytes *out)
+{
+    struct bytes line = {0};
+    put_origin(recording, functions, options, &line);
+    if (!line.failed)
+        terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
+    bytes_clear(&line);
+    terminal_style(&options->terminal, TERMINAL_BOLD, out);
+    put_counts(functions, out);
+    terminal_style(&options->terminal, TERMINAL_PLAIN, out);
+    bytes_put_u8(out, '\n');
+}

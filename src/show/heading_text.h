@@ -1,0 +1,13 @@
+/* heading_text: the lines between findings and table: what was recorded, how, where, and what is missing. */
+#ifndef SONDE_SHOW_HEADING_TEXT_H
+#define SONDE_SHOW_HEADING_TEXT_H
+
+struct bytes;
+struct functions;
+struct recording;
+struct report_options;
+
+void heading_text_put(const struct recording *recording, const struct functions *functions,
+                      const struct report_options *options, struct bytes *out);
+
+#endif

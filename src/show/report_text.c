@@ -1,0 +1,184 @@
+#include "show/report_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/findings.h"
+#include "analyse/restrict.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/quantity.h"
+#include "show/callers_text.h"
+#include "show/heading_text.h"
+#include "show/tree_text.h"
+#include "store/recording.h"
+
+#define HOT_SHARE    0.10
+#define WARM_SHARE   0.02
+#define NAME_COLUMN  46 /* where pstats' table puts the names */
+#define COUNT_COLUMN 9
+
+static const char *const default_sort[] = {"tottime"};
+
+static int64_t row_limit(const struct report_options *options)
+{
+    if (options->limit)
+        return options->limit;
+    return options->restriction_count ? -1 : REPORT_TEXT_LIMIT;
+}
+
+int report_text_rows(const struct recording *recording, const struct functions *functions,
+                     const struct report_options *options, struct entries *entries, uint32_t *all,
+                     struct err *err)
+{
+    const char *const *keys = options->sort_count ? options->sort : default_sort;
+    size_t key_count = options->sort_count ? options->sort_count : 1;
+    int built = options->by == GROUP_FUNCTION
+                    ? entries_build(recording, functions, options->paths, entries, err)
+                    : groups_build(recording, &options->selection, options->by, options->paths, entries, err);
+    if (built < 0)
+        return -1;
+    if (all)
+        *all = entries->count;
+    if (entries_sort(entries, keys, key_count, options->reverse, err) < 0 ||
+        restrict_apply(entries, options->restrictions, options->restriction_count, err) < 0) {
+        entries_clear(entries);
+        return -1;
+    }
+    int64_t limit = row_limit(options);
+    if (limit >= 0 && entries->count > limit)
+        entries->count = (uint32_t)limit;
+    return 0;
+}
+
+static void put_findings(const struct report_options *options, const struct findings *findings,
+                         struct bytes *out)
+{
+    if (!findings->count)
+        return;
+    terminal_style(&options->terminal, TERMINAL_BOLD, out);
+    bytes_put_text(out, "Findings\n");
+    terminal_style(&options->terminal, TERMINAL_PLAIN, out);
+    for (uint32_t i = 0; i < findings->count; i++) {
+        bytes_putf(out, "%2u. ", i + 1);
+        terminal_wrap(&options->terminal, findings->rows[i].text, 4, 4, out);
+    }
+    bytes_put_u8(out, '\n');
+}
+
+static void put_seconds(double ns, bool known, struct bytes *out)
+{
+    if (known)
+        bytes_putf(out, " %8.3f", ns / 1e9);
+    else
+        bytes_putf(out, " %8s", "");
+}
+
+static void put_row(const struct report_options *options, const struct entry *entry, uint64_t total_ns,
+                    struct bytes *out)
+{
+    char calls[48];
+    int size = snprintf(calls, sizeof calls, "%" PRIu64, entry->calls);
+    if (entry->primitive_calls != entry->calls)
+        size += snprintf(calls + size, sizeof calls - (size_t)size, "/%" PRIu64, entry->primitive_calls);
+    double share = total_ns ? (double)entry->self_ns / (double)total_ns : 0;
+    enum terminal_style style = share >= HOT_SHARE    ? TERMINAL_HOT
+                                : share >= WARM_SHARE ? TERMINAL_WARM
+                                                      : TERMINAL_PLAIN;
+    bytes_putf(out, "%*s", COUNT_COLUMN, calls);
+    if (style)
+        terminal_style(&options->terminal, style, out);
+    put_seconds((double)entry->self_ns, true, out);
+    if (style)
+        terminal_style(&options->terminal, TERMINAL_PLAIN, out);
+    put_seconds((double)entry->self_ns / (double)entry->calls, entry->calls, out);
+    put_seconds((double)entry->total_ns, true, out);
+    put_seconds((double)entry->total_ns / (double)entry->primitive_calls, entry->primitive_calls, out);
+    bytes_put_u8(out, ' ');
+    unsigned wider = size > COUNT_COLUMN ? (unsigned)(size - COUNT_COLUMN) : 0;
+    terminal_fit(&options->terminal, entry->label, NAME_COLUMN + wider, out);
+    bytes_put_u8(out, '\n');
+}
+
+static void put_table(const struct report_options *options, const struct entries *entries, uint64_t total_ns,
+                      struct bytes *out)
+{
+    static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process"};
+    terminal_style(&options->terminal, TERMINAL_BOLD, out);
+    bytes_putf(out, "   ncalls  tottime  percall  cumtime  percall %s\n", names[options->by]);
+    terminal_style(&options->terminal, TERMINAL_PLAIN, out);
+    for (uint32_t i = 0; i < entries->count; i++)
+        put_row(options, &entries->rows[i], total_ns, out);
+}
+
+static void put_order(const struct report_options *options, uint32_t shown, uint32_t all, struct bytes *out)
+{
+    static const char *const nouns[] = {"function", "module", "file", "thread", "process"};
+    const char *noun = nouns[options->by];
+    const char *plural = all == 1 ? "" : options->by == GROUP_PROCESS ? "es" : "s";
+    bytes_put_text(out, "Ordered by ");
+    for (size_t i = 0; i < options->sort_count; i++)
+        bytes_putf(out, "%s%s", i ? ", " : "", entries_key_words(options->sort[i]));
+    bytes_putf(out, "%s%s; ", options->sort_count ? "" : entries_key_words(default_sort[0]),
+               options->reverse ? ", reversed" : "");
+    if (shown == all)
+        bytes_putf(out, "%s %s%s\n\n", quantity_count(all).text, noun, plural);
+    else
+        bytes_putf(out, "%u of %s %s%s%s\n\n", shown, quantity_count(all).text, noun, plural,
+                   row_limit(options) == shown ? " (--limit all for more)" : "");
+}
+
+static int put_rows(const struct recording *recording, const struct functions *functions,
+                    const struct report_options *options, struct bytes *out, struct err *err)
+{
+    struct entries entries;
+    uint32_t all;
+    if (report_text_rows(recording, functions, options, &entries, &all, err) < 0)
+        return -1;
+    put_order(options, entries.count, all, out);
+    int result = 0;
+    if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
+        put_table(options, &entries, functions->total_ns, out);
+    else
+        result = callers_text_put(recording, functions, &entries, options, out, err);
+    entries_clear(&entries);
+    return result;
+}
+
+static int put_view(const struct recording *recording, const struct functions *functions,
+                    const struct report_options *options, struct bytes *out, struct err *err)
+{
+    if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
+        return tree_text_put(recording, options, out, err);
+    return put_rows(recording, functions, options, out, err);
+}
+
+int report_text_put(const struct recording *recording, const struct report_options *options,
+                    struct bytes *out, struct err *err)
+{
+    struct functions functions;
+    struct findings findings = {0};
+    if (!options->no_findings && findings_build(recording, &options->selection, &findings, err) < 0)
+        return -1;
+    put_findings(options, &findings, out);
+    findings_clear(&findings);
+    if (functions_build(recording, &options->selection, &functions, err) < 0)
+        return -1;
+    heading_text_put(recording, &functions, options, out);
+    int result = put_view(recording, &functions, options, out, err);
+    functions_clear(&functions);
+    if (result == 0 && out->failed)
+        return err_set(err, "not enough memory for the report");
+    return result;
+}
+
+int report_text_print(const struct recording *recording, const struct report_options *options, FILE *stream,
+                      struct err *err)
+{
+    struct bytes out = {0};
+    int result = report_text_put(recording, options, &out, err);
+    if (result == 0 && (fwrite(out.data, 1, out.size, stream) != out.size || fflush(stream) != 0))
+        result = err_set_errno(err, "cannot write the report");
+    bytes_clear(&out);
+    return result;
+}

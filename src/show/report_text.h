@@ -1,0 +1,54 @@
+/*
+ * report_text: the report that people read: findings in words, what was recorded, then a table, the callers
+ * or callees of its functions, or a tree.
+ */
+#ifndef SONDE_SHOW_REPORT_TEXT_H
+#define SONDE_SHOW_REPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyse/groups.h"
+#include "show/terminal.h"
+
+struct bytes;
+struct err;
+struct recording;
+
+enum report_view { REPORT_TABLE, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE, REPORT_BOTTOM_UP };
+
+/* A zeroed struct is the plain report: functions by internal time, the first REPORT_TEXT_LIMIT of them. */
+struct report_options {
+    const char *name; /* of the file, for the heading; NULL = none */
+    struct selection selection;
+    enum report_view view;
+    enum group_by by;
+    enum label_paths paths;
+    const char *const *sort; /* pstats' keys; none = tottime */
+    size_t sort_count;
+    bool reverse;
+    const char *const *restrictions;
+    size_t restriction_count;
+    int64_t limit;      /* rows; 0 = REPORT_TEXT_LIMIT unless restrictions are given; negative = all */
+    double min_percent; /* trees: paths below it are left out; 0 = REPORT_TEXT_MIN_PERCENT; negative = none */
+    int64_t depth;      /* trees: 0 = any */
+    bool no_findings;   /* only the view itself */
+    struct terminal terminal;
+};
+
+#define REPORT_TEXT_LIMIT       25
+#define REPORT_TEXT_MIN_PERCENT 1.0
+
+int report_text_put(const struct recording *recording, const struct report_options *options,
+                    struct bytes *out, struct err *err);
+int report_text_print(const struct recording *recording, const struct report_options *options, FILE *stream,
+                      struct err *err);
+
+/* The table's rows as the options choose, sort and cut them. `all` (may be NULL): how many there were. */
+int report_text_rows(const struct recording *recording, const struct functions *functions,
+                     const struct report_options *options, struct entries *entries, uint32_t *all,
+                     struct err *err);
+
+#endif

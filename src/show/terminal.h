@@ -1,0 +1,33 @@
+/*
+ * terminal: text that fits a terminal: colours, wrapping, names cut to a width.
+ *
+ * Texts come from recordings and are not trusted: control characters are shown as '?', so that no file can
+ * steer the terminal it is shown on. Widths count characters, not bytes.
+ */
+#ifndef SONDE_SHOW_TERMINAL_H
+#define SONDE_SHOW_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bytes;
+
+enum terminal_style { TERMINAL_PLAIN, TERMINAL_BOLD, TERMINAL_DIM, TERMINAL_HOT, TERMINAL_WARM };
+
+struct terminal {
+    unsigned width; /* 0 = no limit: names are whole, sentences wrap at TERMINAL_TEXT_WIDTH */
+    bool color;
+};
+
+#define TERMINAL_TEXT_WIDTH 80
+
+void terminal_style(const struct terminal *terminal, enum terminal_style style, struct bytes *out);
+size_t terminal_columns(const char *text);
+void terminal_put(const char *text, struct bytes *out);
+/* Words wrapped to the width; lines after the first begin with `indent` spaces. `used`: columns before. */
+void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
+                   struct bytes *out);
+/* A "file:line(function)" in what is left of the line after `used` columns: folders go first, then the end. */
+void terminal_fit(const struct terminal *terminal, const char *label, unsigned used, struct bytes *out);
+
+#endif
