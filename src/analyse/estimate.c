@@ -110,18 +110,43 @@ static bool is_on_path(const struct tree_node *nodes, uint32_t node, uint32_t co
     return false;
 }
 
+static bool calls_nothing(const struct estimate *estimate, uint32_t code)
+{
+    return estimate->starts[code] == estimate->starts[code + 1];
+}
+
+/* What callees may hold of their pair's time: 1.0, or less where recursion made the pairs overlap, so that the
+ * callees together fit into the caller. Functions that call nothing cannot overlap and keep theirs. */
+static double callee_part(const struct estimate *estimate, const struct tree_node *caller,
+                          uint64_t row_total_ns)
+{
+    double others_ns = 0, left_ns = (double)(caller->total_ns - caller->self_ns);
+    for (uint32_t i = estimate->starts[caller->code]; i < estimate->starts[caller->code + 1]; i++) {
+        const struct edge_row *edge = &estimate->functions.edges[estimate->order[i]];
+        double edge_ns = (double)scale(edge->total_ns, caller->total_ns, row_total_ns);
+        if (calls_nothing(estimate, edge->callee))
+            left_ns -= edge_ns;
+        else if (edge->callee != caller->code)
+            others_ns += edge_ns;
+    }
+    left_ns = left_ns < 0 ? 0 : left_ns;
+    return others_ns > left_ns ? left_ns / others_ns : 1.0;
+}
+
 static int add_callees(struct estimate *estimate, uint32_t at)
 {
     const struct tree_node caller = estimate->nodes[at];
     const struct function_row *row = functions_find(&estimate->functions, caller.code);
     if (!row || caller.depth >= ESTIMATE_MAX_DEPTH)
         return 0;
+    double part = callee_part(estimate, &caller, row->total_ns);
     for (uint32_t i = estimate->starts[caller.code]; i < estimate->starts[caller.code + 1]; i++) {
         const struct edge_row *edge = &estimate->functions.edges[estimate->order[i]];
         const struct function_row *callee = functions_find(&estimate->functions, edge->callee);
         uint64_t total_ns = scale(edge->total_ns, caller.total_ns, row->total_ns);
-        if (total_ns > caller.total_ns)
-            total_ns = caller.total_ns;
+        if (!calls_nothing(estimate, edge->callee))
+            total_ns = (uint64_t)((double)total_ns * part);
+        total_ns = total_ns < caller.total_ns ? total_ns : caller.total_ns;
         if (!callee || total_ns < estimate->cutoff_ns || estimate->count >= ESTIMATE_MAX_NODES ||
             is_on_path(estimate->nodes, at, edge->callee))
             continue;

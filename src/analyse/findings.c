@@ -42,6 +42,8 @@ static int add(struct findings *findings, const char *topic, uint32_t code, doub
 static int rank(const struct finding *finding)
 {
     static const char *const first[] = {"waiting", "hot-function", "flat", "hot-path", NULL};
+    if (finding->share >= 0.5 && strcmp(finding->topic, "imports") == 0)
+        return -1;
     for (int i = 0; first[i]; i++)
         if (strcmp(first[i], finding->topic) == 0)
             return i;

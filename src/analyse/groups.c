@@ -72,28 +72,39 @@ static void leave(const struct tree *tree, uint32_t at, void *context)
         grouping->active[grouping->group_of[tree->nodes[at].code]]--;
 }
 
-static void add_flat(const struct functions *functions, struct grouping *grouping)
+static void add_flat_edges(const struct functions *functions, struct grouping *grouping)
 {
-    for (uint32_t i = 0; i < functions->row_count; i++) {
-        const struct function_row *row = &functions->rows[i];
-        struct entry *entry = &grouping->entries->rows[grouping->group_of[row->code]];
-        entry->calls += row->calls;
-        entry->self_ns += row->self_ns;
-        entry->primitive_calls += row->primitive_calls;
-        entry->total_ns += row->total_ns;
-    }
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
         uint32_t group = grouping->group_of[edge->callee];
         struct entry *entry = &grouping->entries->rows[group];
         if (grouping->group_of[edge->caller] != group)
-            continue;
-        entry->primitive_calls -= edge->calls < entry->primitive_calls ? edge->calls : entry->primitive_calls;
-        entry->total_ns -= edge->total_ns < entry->total_ns ? edge->total_ns : entry->total_ns;
+            entry->total_ns += edge->total_ns;
+        else
+            entry->primitive_calls -=
+                edge->calls < entry->primitive_calls ? edge->calls : entry->primitive_calls;
     }
+}
+
+static void add_flat(const struct functions *functions, struct grouping *grouping)
+{
+    const struct edge_row *edge = functions->edges, *end = edge + functions->edge_count;
+    for (uint32_t i = 0; i < functions->row_count; i++) {
+        const struct function_row *row = &functions->rows[i];
+        struct entry *entry = &grouping->entries->rows[grouping->group_of[row->code]];
+        entry->calls += row->calls;
+        entry->primitive_calls += row->calls;
+        entry->self_ns += row->self_ns;
+        while (edge < end && edge->callee < row->code)
+            edge++;
+        bool has_callers = edge < end && edge->callee == row->code;
+        entry->total_ns += has_callers ? 0 : row->total_ns;
+    }
+    add_flat_edges(functions, grouping);
     for (uint32_t i = 0; i < grouping->entries->count; i++) {
         struct entry *entry = &grouping->entries->rows[i];
-        entry->total_ns = entry->total_ns < entry->self_ns ? entry->self_ns : entry->total_ns;
+        uint64_t most_ns = entry->total_ns < functions->total_ns ? entry->total_ns : functions->total_ns;
+        entry->total_ns = most_ns < entry->self_ns ? entry->self_ns : most_ns;
     }
 }
 

@@ -142,6 +142,18 @@ static void put_c_words(struct bytes *out, const char *text)
         bytes_putf(out, "%.*s.%.*s", split.owner_size, split.owner, split.name_size, split.name);
 }
 
+void labels_compact(const char *label, struct bytes *out)
+{
+    struct bytes name = {0};
+    bytes_putf(&name, "<%.*s>", (int)strlen(label) - 2, label + 1);
+    bytes_put_u8(&name, '\0');
+    bytes_put_u8(out, '{');
+    if (!name.failed)
+        put_c_words(out, (const char *)name.data);
+    bytes_put_u8(out, '}');
+    bytes_clear(&name);
+}
+
 void labels_brief(const struct recording *recording, uint32_t id, struct bytes *out)
 {
     const struct code *code = &recording->codes[id];
@@ -151,13 +163,22 @@ void labels_brief(const struct recording *recording, uint32_t id, struct bytes *
         labels_name(recording, id, out);
 }
 
+static void put_place(struct bytes *out, const char *file, uint32_t line)
+{
+    static const char frozen[] = "<frozen ";
+    size_t size = strlen(file), skip = strlen(frozen);
+    if (strncmp(file, frozen, skip) == 0 && file[size - 1] == '>')
+        bytes_putf(out, " (%.*s:%u)", (int)(size - skip - 1), file + skip, line);
+    else
+        bytes_putf(out, " (%s:%u)", labels_path(file, LABEL_SHORT), line);
+}
+
 void labels_words(const struct recording *recording, uint32_t id, struct bytes *out)
 {
     const struct code *code = &recording->codes[id];
     labels_brief(recording, id, out);
     if (!is_placeless(recording, code))
-        bytes_putf(out, " (%s:%u)", labels_path(recording_text(recording, code->file), LABEL_SHORT),
-                   code->line);
+        put_place(out, recording_text(recording, code->file), code->line);
     else if (labels_is_c(code))
         bytes_put_text(out, " (C)");
 }

@@ -29,6 +29,8 @@ void labels_standard(const struct recording *recording, uint32_t code, enum labe
                      struct bytes *out);
 /* For sentences: "JSONDecoder.decode (json/decoder.py:332)", "time.sleep (C)". */
 void labels_words(const struct recording *recording, uint32_t code, struct bytes *out);
+/* A C function's "{method 'read' of 'x.Y' objects}" as "{x.Y.read}", for narrow lines. */
+void labels_compact(const char *label, struct bytes *out);
 /* As labels_words without the place. */
 void labels_brief(const struct recording *recording, uint32_t code, struct bytes *out);
 /* Dotted module: as recorded, else told from the path or the C function's name. */

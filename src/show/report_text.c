@@ -13,10 +13,10 @@
 #include "show/tree_text.h"
 #include "store/recording.h"
 
-#define HOT_SHARE    0.10
-#define WARM_SHARE   0.02
-#define NAME_COLUMN  46 /* where pstats' table puts the names */
-#define COUNT_COLUMN 9
+#define HOT_SHARE   0.10
+#define WARM_SHARE  0.02
+#define CALLS_WIDTH 9
+#define TIMES_WIDTH 37 /* four columns of seconds and the space after them */
 
 static const char *const default_sort[] = {"tottime"};
 
@@ -74,18 +74,29 @@ static void put_seconds(double ns, bool known, struct bytes *out)
         bytes_putf(out, " %8s", "");
 }
 
-static void put_row(const struct report_options *options, const struct entry *entry, uint64_t total_ns,
-                    struct bytes *out)
+struct calls_text {
+    char text[48];
+    int size;
+};
+
+static struct calls_text calls_text(const struct entry *entry)
 {
-    char calls[48];
-    int size = snprintf(calls, sizeof calls, "%" PRIu64, entry->calls);
+    struct calls_text calls;
+    calls.size = snprintf(calls.text, sizeof calls.text, "%" PRIu64, entry->calls);
     if (entry->primitive_calls != entry->calls)
-        size += snprintf(calls + size, sizeof calls - (size_t)size, "/%" PRIu64, entry->primitive_calls);
+        calls.size += snprintf(calls.text + calls.size, sizeof calls.text - (size_t)calls.size, "/%" PRIu64,
+                               entry->primitive_calls);
+    return calls;
+}
+
+static void put_row(const struct report_options *options, const struct entry *entry, int calls_width,
+                    uint64_t total_ns, struct bytes *out)
+{
     double share = total_ns ? (double)entry->self_ns / (double)total_ns : 0;
     enum terminal_style style = share >= HOT_SHARE    ? TERMINAL_HOT
                                 : share >= WARM_SHARE ? TERMINAL_WARM
                                                       : TERMINAL_PLAIN;
-    bytes_putf(out, "%*s", COUNT_COLUMN, calls);
+    bytes_putf(out, "%*s", calls_width, calls_text(entry).text);
     if (style)
         terminal_style(&options->terminal, style, out);
     put_seconds((double)entry->self_ns, true, out);
@@ -95,8 +106,7 @@ static void put_row(const struct report_options *options, const struct entry *en
     put_seconds((double)entry->total_ns, true, out);
     put_seconds((double)entry->total_ns / (double)entry->primitive_calls, entry->primitive_calls, out);
     bytes_put_u8(out, ' ');
-    unsigned wider = size > COUNT_COLUMN ? (unsigned)(size - COUNT_COLUMN) : 0;
-    terminal_fit(&options->terminal, entry->label, NAME_COLUMN + wider, out);
+    terminal_fit(&options->terminal, entry->label, (unsigned)calls_width + TIMES_WIDTH, out);
     bytes_put_u8(out, '\n');
 }
 
@@ -104,11 +114,14 @@ static void put_table(const struct report_options *options, const struct entries
                       struct bytes *out)
 {
     static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process"};
+    int width = CALLS_WIDTH;
+    for (uint32_t i = 0; i < entries->count; i++)
+        width = calls_text(&entries->rows[i]).size > width ? calls_text(&entries->rows[i]).size : width;
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
-    bytes_putf(out, "   ncalls  tottime  percall  cumtime  percall %s\n", names[options->by]);
+    bytes_putf(out, "%*s  tottime  percall  cumtime  percall %s\n", width, "ncalls", names[options->by]);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < entries->count; i++)
-        put_row(options, &entries->rows[i], total_ns, out);
+        put_row(options, &entries->rows[i], width, total_ns, out);
 }
 
 static void put_order(const struct report_options *options, uint32_t shown, uint32_t all, struct bytes *out)

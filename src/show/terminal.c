@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analyse/labels.h"
 #include "base/bytes.h"
 
 #define SMALLEST_NAME 12
@@ -19,11 +20,11 @@ static bool continues(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-size_t terminal_columns(const char *text)
+static size_t columns_of(const char *text, size_t size)
 {
     size_t count = 0;
-    for (; *text; text++)
-        count += !continues(*text);
+    for (size_t i = 0; i < size; i++)
+        count += !continues(text[i]);
     return count;
 }
 
@@ -52,17 +53,28 @@ void terminal_put(const char *text, struct bytes *out)
     put(text, strlen(text), out);
 }
 
+/* The next word, which keeps a number and its unit together ("69.0 ms"). */
+static size_t word_size(const char *text)
+{
+    static const char *const units[] = {"ns", "µs", "ms", "s", "min"};
+    size_t size = strcspn(text, " ");
+    if (!size || text[size - 1] < '0' || text[size - 1] > '9' || !text[size])
+        return size;
+    const char *next = text + size + 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t unit_size = strlen(units[i]);
+        if (strncmp(next, units[i], unit_size) == 0 && strchr(" ,.;:)", next[unit_size]))
+            return size + 1 + strcspn(next, " ");
+    }
+    return size;
+}
+
 void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
                    struct bytes *out)
 {
     size_t width = terminal->width ? terminal->width : TERMINAL_TEXT_WIDTH, at = used;
     for (bool first = true; *text; first = false) {
-        size_t size = strcspn(text, " ");
-        char word[512];
-        size_t kept = size < sizeof word ? size : sizeof word - 1;
-        memcpy(word, text, kept);
-        word[kept] = '\0';
-        size_t columns = terminal_columns(word);
+        size_t size = word_size(text), columns = columns_of(text, size);
         if (!first && at + 1 + columns > width) {
             bytes_putf(out, "\n%*s", (int)indent, "");
             at = indent;
@@ -70,7 +82,7 @@ void terminal_wrap(const struct terminal *terminal, const char *text, unsigned u
             bytes_put_u8(out, ' ');
             at++;
         }
-        terminal_put(word, out);
+        put(text, size, out);
         at += columns;
         text += size;
         text += strspn(text, " ");
@@ -78,31 +90,48 @@ void terminal_wrap(const struct terminal *terminal, const char *text, unsigned u
     bytes_put_u8(out, '\n');
 }
 
+/* Folders may go as long as what is left begins with one. */
+static const char *without_folders(const char *label, size_t room)
+{
+    const char *at = label, *end = strchr(label, '(');
+    for (const char *slash = strchr(label, '/'); slash && slash < end; slash = strchr(slash + 1, '/')) {
+        if (columns_of(at, strlen(at)) + 1 <= room)
+            break;
+        at = slash;
+    }
+    return at;
+}
+
+/* Names without a place keep their beginning. */
+static void fit_end(const char *label, size_t room, struct bytes *out)
+{
+    struct bytes compact = {0};
+    if (label[0] == '{')
+        labels_compact(label, &compact);
+    else
+        bytes_put_text(&compact, label);
+    bytes_put_u8(&compact, '\0');
+    const char *text = compact.failed ? label : (const char *)compact.data;
+    bool fits = columns_of(text, strlen(text)) <= room;
+    put(text, fits ? strlen(text) : (size_t)(skip(text, room - 1) - text), out);
+    bytes_put_text(out, fits ? "" : "…");
+    bytes_clear(&compact);
+}
+
 void terminal_fit(const struct terminal *terminal, const char *label, unsigned used, struct bytes *out)
 {
     size_t room = terminal->width > used + SMALLEST_NAME ? terminal->width - used : SMALLEST_NAME;
-    if (!terminal->width || terminal_columns(label) <= room) {
+    size_t columns = columns_of(label, strlen(label));
+    if (!terminal->width || columns <= room) {
         terminal_put(label, out);
         return;
     }
-    const char *end = strchr(label, '(');
-    const char *at = label;
-    for (const char *slash = label; label[0] != '{' && (slash = strchr(slash, '/')); slash++) {
-        if (end && slash > end)
-            break;
-        at = slash;
-        if (terminal_columns(at) + 1 <= room)
-            break;
-    }
-    size_t left = room;
-    if (at != label) {
-        bytes_put_text(out, "…");
-        left--;
-    }
-    if (terminal_columns(at) <= left) {
-        terminal_put(at, out);
+    if (label[0] == '{' || !strchr(label, '(')) {
+        fit_end(label, room, out);
         return;
     }
-    put(at, (size_t)(skip(at, left - 1) - at), out);
+    const char *at = without_folders(label, room);
+    size_t left = columns_of(at, strlen(at));
     bytes_put_text(out, "…");
+    terminal_put(left + 1 > room ? skip(at, left + 1 - room) : at, out);
 }

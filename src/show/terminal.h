@@ -22,12 +22,12 @@ struct terminal {
 #define TERMINAL_TEXT_WIDTH 80
 
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct bytes *out);
-size_t terminal_columns(const char *text);
 void terminal_put(const char *text, struct bytes *out);
 /* Words wrapped to the width; lines after the first begin with `indent` spaces. `used`: columns before. */
 void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
                    struct bytes *out);
-/* A "file:line(function)" in what is left of the line after `used` columns: folders go first, then the end. */
+/* A "file:line(function)" in what is left of the line after `used` columns: it is cut from the left, as the
+ * function is at its end. */
 void terminal_fit(const struct terminal *terminal, const char *label, unsigned used, struct bytes *out);
 
 #endif

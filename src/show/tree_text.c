@@ -48,7 +48,7 @@ static bool branches(const struct drawing *drawing, uint32_t node)
     return first && is_shown(drawing, nodes[first].next_sibling);
 }
 
-static void put_name(struct drawing *drawing, const struct tree_node *node, unsigned indent)
+static void put_name(struct drawing *drawing, const struct tree_node *node, unsigned indent, bool step)
 {
     unsigned spaces = indent * INDENT < INDENT_MAX ? indent * INDENT : INDENT_MAX;
     unsigned used = drawing->bottom_up ? BOTTOM_INDEX : NAME_COLUMN;
@@ -56,6 +56,10 @@ static void put_name(struct drawing *drawing, const struct tree_node *node, unsi
     labels_standard(drawing->recording, node->code, drawing->options->paths, &drawing->label);
     bytes_put_u8(&drawing->label, '\0');
     bytes_putf(drawing->out, "%*s", (int)spaces, "");
+    if (step) {
+        bytes_put_text(drawing->out, "› ");
+        used += 2;
+    }
     bool folded = node->recursive && !drawing->bottom_up;
     if (!drawing->label.failed)
         terminal_fit(&drawing->options->terminal, (const char *)drawing->label.data,
@@ -79,7 +83,7 @@ static void put_node(struct drawing *drawing, uint32_t at, unsigned indent)
             terminal_style(terminal, TERMINAL_PLAIN, drawing->out);
     }
     bytes_putf(drawing->out, " %9" PRIu64 "  ", node->calls);
-    put_name(drawing, node, indent);
+    put_name(drawing, node, indent, node->parent && !branches(drawing, node->parent));
 }
 
 /* Depth first without a stack; the indentation is undone on the way up. */
@@ -92,13 +96,13 @@ static void draw(struct drawing *drawing)
         put_node(drawing, at, indent);
         drawing->rows_left -= drawing->rows_left > 0;
         if (is_shown(drawing, nodes[at].first_child)) {
-            indent += branches(drawing, at) || drawing->bottom_up;
+            indent += branches(drawing, at);
             at = nodes[at].first_child;
             continue;
         }
         while (at && !is_shown(drawing, nodes[at].next_sibling)) {
             at = nodes[at].parent;
-            indent -= at && (branches(drawing, at) || drawing->bottom_up);
+            indent -= at && branches(drawing, at);
         }
         at = at ? nodes[at].next_sibling : 0;
     }
@@ -112,6 +116,8 @@ static void put_caption(const struct drawing *drawing)
                            ? "Call tree, ESTIMATED: the file knows only who called whom, not whole paths"
                            : "Call tree";
     bytes_putf(drawing->out, "%s\n", what);
+    bytes_put_text(drawing->out, drawing->bottom_up ? "› marks the only caller of the line above it\n"
+                                                    : "› marks the only callee of the line above it\n");
     bytes_putf(drawing->out, "Paths below %g%% of the time are left out (--min-percent)\n\n",
                min_percent(options));
     terminal_style(&options->terminal, TERMINAL_BOLD, drawing->out);

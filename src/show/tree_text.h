@@ -1,8 +1,8 @@
 /*
  * tree_text: the call tree as indented text, from the program down or from the costly functions up.
  *
- * A chain in which each step has one child worth showing keeps its indentation, so that deep programs stay
- * inside the line. Recursion is folded into its outermost call.
+ * A chain in which each step has one child worth showing keeps its indentation, each step marked with "›", so
+ * that deep programs stay inside the line. Recursion is folded into its outermost call.
  */
 #ifndef SONDE_SHOW_TREE_TEXT_H
 #define SONDE_SHOW_TREE_TEXT_H
