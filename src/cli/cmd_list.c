@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/folder.h"
 #include "cli/message.h"
@@ -25,6 +26,8 @@
 #define WHOLE_BYTES_MAX (8 << 20)
 #define HEAD_BYTES      (1 << 20)
 #define TAIL_BYTES      (1 << 18)
+
+#define DURATION_WIDTH 10
 
 struct values {
     bool json;
@@ -154,16 +157,6 @@ static void format_age(char *text, size_t size, double seconds)
         format_quantity(text, size, seconds < 0 ? 0 : seconds, units + 1);
 }
 
-static void format_duration(char *text, size_t size, uint64_t ns)
-{
-    static const struct unit units[] = {{"h", 3600e9}, {"min", 60e9}, {"s", 1e9},
-                                        {"ms", 1e6},   {"us", 1e3},   {NULL, 0}};
-    if (ns == 0)
-        snprintf(text, size, "-");
-    else
-        format_quantity(text, size, (double)ns, units);
-}
-
 static void format_size(char *text, size_t size, uint64_t bytes)
 {
     static const struct unit units[] = {
@@ -200,9 +193,9 @@ static void put_clean(struct bytes *out, const char *text, size_t max)
 static void put_table_row(struct bytes *out, const struct row *row, size_t index, int name_width,
                           uint64_t now_ns)
 {
-    char age[32], duration[32], size[32];
+    char age[32], size[32];
+    struct quantity duration = quantity_duration((double)row->duration_ns);
     format_age(age, sizeof age, age_seconds(row->entry, now_ns));
-    format_duration(duration, sizeof duration, row->duration_ns);
     format_size(size, sizeof size, row->entry->size_bytes);
     const char *mode = row->mode && *row->mode ? row->mode : row->entry->format->name;
     size_t line = out->size;
@@ -211,7 +204,9 @@ static void put_table_row(struct bytes *out, const struct row *row, size_t index
     put_clean(out, name_of(row->entry), SIZE_MAX);
     for (size_t width = out->size - before; width < (size_t)name_width; width++)
         bytes_put_u8(out, ' ');
-    bytes_putf(out, "  %8s  %-6s %8s %9s  %-10s ", age, mode, duration, size, row->state);
+    int micro = strstr(duration.text, "µ") != NULL; /* one column, two bytes */
+    bytes_putf(out, "  %8s  %-6s %*s %9s  %-10s ", age, mode, DURATION_WIDTH + micro,
+               row->duration_ns ? duration.text : "-", size, row->state);
     size_t used = out->size - line, columns = message_columns(stdout);
     bool terminal = isatty(STDOUT_FILENO);
     if (row->command && *row->command && (!terminal || used + 8 < columns))
@@ -229,8 +224,8 @@ static void put_table(struct bytes *out, const struct folder *folder)
         int width = (int)strlen(name_of(&folder->entries[index]));
         name_width = width > name_width ? width : name_width;
     }
-    bytes_putf(out, "%-8s%-*s  %8s  %-6s %8s %9s  %-10s %s\n", "  Which", name_width, "Name", "Age", "Mode",
-               "Duration", "Size", "State", "Command");
+    bytes_putf(out, "%-8s%-*s  %8s  %-6s %*s %9s  %-10s %s\n", "  Which", name_width, "Name", "Age", "Mode",
+               DURATION_WIDTH, "Duration", "Size", "State", "Command");
     for (size_t index = 0; index < folder->count; index++) {
         struct row row;
         fill_row(&row, &folder->entries[index]);

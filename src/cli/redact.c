@@ -43,6 +43,18 @@ static bool is_in(const char *const *list, const char *word, size_t size)
     return false;
 }
 
+/* Names that run words together: PGPASSWORD, mysecret. */
+static bool ends_in_secret(const char *part, size_t size)
+{
+    static const char *const endings[] = {"password", "passwd", "passphrase", "secret", "apikey", NULL};
+    for (const char *const *ending = endings; *ending; ending++) {
+        size_t ending_size = strlen(*ending);
+        if (size > ending_size && strncasecmp(part + size - ending_size, *ending, ending_size) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The next part of a name: letters up to a separator, a digit, or a capital after a small letter (apiKey). */
 static size_t part_size(const char *name, size_t size)
 {
@@ -58,10 +70,10 @@ static bool is_secret_name(const char *name, size_t size)
     bool key = false, key_of = false;
     for (size_t at = 0; at < size;) {
         size_t part = part_size(name + at, size - at);
-        if (part && is_in(secret_parts, name + at, part))
+        if (is_in(secret_parts, name + at, part) || ends_in_secret(name + at, part))
             return true;
         key = key || (part == 3 && strncasecmp(name + at, "key", 3) == 0);
-        key_of = key_of || (part && is_in(key_parts, name + at, part));
+        key_of = key_of || is_in(key_parts, name + at, part);
         at += part ? part : 1;
     }
     return key && key_of;

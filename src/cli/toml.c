@@ -291,7 +291,7 @@ static int read_array(struct parser *parser, unsigned nesting, enum toml_kind *k
         if (item == TOML_ARRAY || item == TOML_OTHER)
             *kind = TOML_OTHER;
         skip_lines(parser);
-        if (!skip_text(parser, ",") && peek(parser) != ']')
+        if (!skip_text(parser, ",") && peek(parser) != ']' && peek(parser) != -1)
             return fail(parser, "',' or ']' is expected in an array");
     }
     return 0;
