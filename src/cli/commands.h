@@ -6,6 +6,7 @@
 
 extern const struct command command_graph;
 extern const struct command command_help;
+extern const struct command command_info;
 extern const struct command command_list;
 extern const struct command command_merge;
 extern const struct command command_report;

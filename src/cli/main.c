@@ -11,7 +11,7 @@
 #include "cli/suggest.h"
 
 const struct command *const sonde_commands[] = {
-    &command_report, &command_graph, &command_merge, &command_help, &command_list, NULL,
+    &command_report, &command_info, &command_graph, &command_merge, &command_help, &command_list, NULL,
 };
 
 static int print_overview(bool brief)

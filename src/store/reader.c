@@ -114,9 +114,10 @@ static void count_state(struct damage *damage, enum chunk_state state, uint32_t 
 
 static void add_chunk(struct reader *reader, const struct chunk *chunk, enum chunk_state state)
 {
+    uint32_t process = ids_find(&reader->decode.processes, chunk->process);
     struct chunk_info info = {.offset = reader->offset,
                               .clock_ns = chunk->clock_ns,
-                              .process = chunk->process,
+                              .process = process == IDS_UNKNOWN ? 0 : process,
                               .stored_bytes = chunk->stored_bytes,
                               .raw_bytes = chunk->raw_bytes,
                               .records = chunk->rows,

@@ -112,7 +112,7 @@ struct meta {
 struct chunk_info {
     uint64_t offset;
     uint64_t clock_ns;
-    uint32_t process;
+    uint32_t process; /* 0 = not of one process, or of one that was lost */
     uint32_t stored_bytes, raw_bytes;
     uint32_t records; /* table rows inside */
     uint16_t kind;    /* enum record_kind of store/record.h */
