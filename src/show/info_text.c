@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "show/info_totals.h"
@@ -75,7 +76,7 @@ static void put_metas(const struct recording *recording, struct bytes *out)
 {
     for (uint32_t i = 0; i < recording->metas_count; i++) {
         const struct meta *meta = &recording->metas[i];
-        size_t key_columns = terminal_columns(recording_text(recording, meta->key));
+        size_t key_columns = strlen(recording_text(recording, meta->key));
         bytes_put_text(out, "  ");
         terminal_put(recording_text(recording, meta->key), out);
         bytes_putf(out, "%*s", key_columns < 12 ? (int)(13 - key_columns) : 1, "");
