@@ -39,7 +39,7 @@ lint: all .venv/test.ok ## formatting, compiler warnings, ruff, the layer rules
 	@tools/test layers lint
 
 bench: all .venv/test.ok ## speed against other profilers, as ratios
-	@bench/run
+	@.venv/bin/python bench/run.py
 
 asan: build-asan/build.ninja ## the tools, readers and analyses under ASan and UBSan
 	@$(TOOLS) ninja -C build-asan --quiet

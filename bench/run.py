@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What a call costs under sonde, cProfile and VizTracer: extra ns per call, on every Python found.
 
     bench/run.py [--pythons 3.12,3.13] [--cases fib,wide] [--rounds 5] [--pin]

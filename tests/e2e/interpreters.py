@@ -70,19 +70,28 @@ class Interpreter:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         folder = pathlib.Path(home, "sonde", f"peers-{self}")
         python = folder / "bin" / "python"
-        if not python.exists():
-            command = [self.executable, "-m", "venv", folder]
-            if subprocess.run(command, capture_output=True, check=False).returncode:
-                shutil.rmtree(folder, ignore_errors=True)
-                return None, "no virtual environment can be made"
+        if not python.exists() and not succeeds([self.executable, "-m", "venv", "--without-pip", folder]):
+            shutil.rmtree(folder, ignore_errors=True)
+            return None, "no virtual environment can be made"
         for package in packages:
-            importable = [python, "-c", f"import {package}"]
-            if subprocess.run(importable, capture_output=True, check=False).returncode == 0:
-                continue
-            install = [python, "-m", "pip", "install", "-q", "--only-binary", ":all:", package]
-            if subprocess.run(install, capture_output=True, check=False, timeout=120).returncode:
+            install = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                python,
+                "install",
+                "--only-binary",
+                ":all:",
+                package,
+            ]
+            if not succeeds([python, "-c", f"import {package}"]) and not succeeds(install):
                 return None, f"{package} cannot be installed for {self}"
         return str(python), None
+
+
+def succeeds(command):
+    return subprocess.run(command, capture_output=True, check=False, timeout=180).returncode == 0
 
 
 def sonde_program():

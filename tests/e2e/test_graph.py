@@ -294,15 +294,31 @@ def test_dot_fails(profiles, tmp_path, case):
     script, message = FAILURES[case]
     picture = tmp_path / "picture.svg"
     picture.write_text("old")
-    done = run(SONDE, "graph", "-n0", "-e0", profiles["library"], "-o", picture, status=2,
-               environment=fake_dot(tmp_path, script))
+    done = run(
+        SONDE,
+        "graph",
+        "-n0",
+        "-e0",
+        profiles["library"],
+        "-o",
+        picture,
+        status=2,
+        environment=fake_dot(tmp_path, script),
+    )
     assert message in done.stderr.decode()
     assert picture.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["bin", "picture.svg"]
 
 
 def test_dot_is_missing(profiles, tmp_path):
-    done = run(SONDE, "graph", profiles["recursion"], "-o", tmp_path / "x.svg", status=2,
-               environment={"PATH": str(tmp_path)})
+    done = run(
+        SONDE,
+        "graph",
+        profiles["recursion"],
+        "-o",
+        tmp_path / "x.svg",
+        status=2,
+        environment={"PATH": str(tmp_path)},
+    )
     assert "install" in done.stderr.decode() and "graphviz" in done.stderr.decode()
     assert not os.listdir(tmp_path)
 
@@ -387,9 +403,12 @@ def test_ten_thousand_functions_in_a_circle(tmp_path):
 def two_runs(folder):
     def rows(seconds):
         main = ("m.py", 1, "main")
-        under = {("m.py", line, name): (1, 1, time, time, {main: (1, 1, time, time)})
-                 for (line, name), time in seconds.items()}
+        under = {
+            ("m.py", line, name): (1, 1, time, time, {main: (1, 1, time, time)})
+            for (line, name), time in seconds.items()
+        }
         return {main: (1, 1, 0.0, 10.0, {}), **under}
+
     before = {(10, "slower"): 2.0, (20, "faster"): 4.0, (30, "same"): 3.0, (40, "gone"): 1.0}
     after = {(10, "slower"): 4.0, (25, "faster"): 2.0, (30, "same"): 3.0, (50, "new"): 1.0}
     for name, seconds in {"before": before, "after": after}.items():
@@ -405,7 +424,12 @@ def test_compare(tmp_path):
     assert labels["same"] == ["30.00%", "(30.00%)", f"1{TIMES} / 1{TIMES}"]
     assert labels["gone"][0] == "gone" and labels["new"][0] == "new"
     assert sorted(lines[0] for lines in edges.values()) == [
-        "10.00%", "10.00%", "20.00% / 40.00%", "30.00% / 30.00%", "40.00% / 20.00%"]
+        "10.00%",
+        "10.00%",
+        "20.00% / 40.00%",
+        "30.00% / 30.00%",
+        "40.00% / 20.00%",
+    ]
 
 
 def test_compare_options(tmp_path):

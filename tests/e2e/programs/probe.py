@@ -28,9 +28,7 @@ for number in sorted(signal.valid_signals()):
     print("signal", int(number), signal.getsignal(number))
 print("blocked", sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))
 with open("/proc/self/status") as status:
-    print(
-        "masks", [line.split() for line in status if line.startswith(("SigB", "SigI", "SigC"))]
-    )
+    print("masks", [line.split() for line in status if line.startswith(("SigB", "SigI", "SigC"))])
 descriptors = {}
 for number in os.listdir("/proc/self/fd"):
     try:
