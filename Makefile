@@ -6,6 +6,7 @@ TOOLS  := PATH="$(CURDIR)/.venv/bin:$$PATH"
 PREFIX ?= /usr/local
 SCRIPT ?= examples/shallow_water.py
 ARGS   ?=
+SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all -Dbuildtype=debugoptimized
 SONDE  := build/python/sonde/_bin/sonde
 
 .PHONY: all demo test lint bench asan fuzz wheel install clean help
@@ -19,8 +20,7 @@ build/build.ninja: | .venv/build.ok
 	@$(TOOLS) meson setup build >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
 
 build-asan/build.ninja: | .venv/test.ok
-	@$(TOOLS) meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false \
-		-Dc_args=-fno-sanitize-recover=all -Dtests=enabled -Dbuildtype=debugoptimized
+	@$(TOOLS) meson setup build-asan $(SANITIZE) -Dtests=enabled
 
 build-fuzz/build.ninja: | .venv/fuzz.ok
 	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \

@@ -1,4 +1,4 @@
-"""Writes a .prof file of small.py with the Python that runs this (2.7 and later): make.py cProfile|profile OUT"""
+"""Writes a .prof file of small.py with the Python that runs this (2.7 on): make.py cProfile|profile OUT"""
 
 import sys
 
