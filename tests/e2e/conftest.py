@@ -57,23 +57,21 @@ def modern():
     return local[-1]
 
 
-@pytest.fixture(scope="session")
-def reader(sonde):
+def read(path):
     """sonde.read of the package that belongs to the program."""
-    sys.path.insert(0, str(interpreters.package_folder()))
-    try:
-        import sonde as package
+    folder = str(interpreters.package_folder())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    import sonde as package
 
-        return package.read
-    finally:
-        del sys.path[0]
+    return package.read(path)
 
 
 class Launcher:
     """Runs commands in one folder, in a plain environment, for one interpreter: with sonde and without."""
 
-    def __init__(self, sonde, reader, interpreter, folder):
-        self.sonde, self.reader, self.python, self.folder = sonde, reader, interpreter, folder
+    def __init__(self, sonde, interpreter, folder):
+        self.sonde, self.python, self.folder = sonde, interpreter, folder
         self.environment = {
             "PATH": os.path.dirname(interpreter.executable) + ":/usr/local/bin:/usr/bin:/bin",
             "HOME": str(folder),
@@ -120,7 +118,7 @@ class Launcher:
 
     def recording(self, output="out.sonde"):
         """What a traced run wrote."""
-        return profiles.Recording(self.reader(self.folder / output))
+        return profiles.Recording(read(self.folder / output))
 
     def counts(self, file, output="out.sonde"):
         """{function: (calls, primitive calls)} of one source file, all threads and processes together."""
@@ -142,10 +140,10 @@ class Launcher:
 
 
 @pytest.fixture
-def launch(sonde, reader, python, tmp_path):
-    return Launcher(sonde, reader, python, tmp_path)
+def launch(sonde, python, tmp_path):
+    return Launcher(sonde, python, tmp_path)
 
 
 @pytest.fixture
-def modern_launch(sonde, reader, modern, tmp_path):
-    return Launcher(sonde, reader, modern, tmp_path)
+def modern_launch(sonde, modern, tmp_path):
+    return Launcher(sonde, modern, tmp_path)

@@ -9,12 +9,12 @@ import struct
 import pytest
 
 READERS = [["report"], ["info"], ["graph"], ["merge", "-o", "merged.sonde"]]
+PROF = marshal.dumps({("x.py", 1, "f"): (1, 1, 0.5, 0.5, {})}, 2)
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 
 
 def hostile_files():
     noise = random.Random(7).randbytes(5000) if hasattr(random.Random, "randbytes") else os.urandom(5000)
-    prof = marshal.dumps({("x.py", 1, "f"): (1, 1, 0.5, 0.5, {})}, 2)
     return {
         "empty": b"",
         "one-byte": b"s",
@@ -24,7 +24,7 @@ def hostile_files():
         "picture": PNG,
         "gzip": gzip.compress(b"x" * 100),
         "elf": b"\x7fELF\x02\x01\x01" + bytes(200),
-        "cut-prof": prof[:-10],
+        "cut-prof": PROF[:-10],
         "marshal-list": marshal.dumps([1, 2, 3], 2),
         "marshal-wrong-rows": marshal.dumps({("x.py", 1, "f"): (1, "two")}, 2),
         "marshal-deep": b"(" + b"\x01\x00\x00\x00(" * 100000,
@@ -121,7 +121,7 @@ def test_no_target(modern_launch):
         (["trace", "--include", "(", "x.py"], "("),
         (["trace", "--max-size", "12q", "x.py"], "12q"),
         (["trace", "-s", "nosuchkey", "--print", "x.py"], "nosuchkey"),
-        (["report", "-s", "nosuchkey", "x.sonde"], "nosuchkey"),
+        (["report", "-s", "nosuchkey", "x.prof"], "nosuchkey"),
         (["nosuchcommand"], "nosuchcommand"),
         (["repot"], "report"),
         (["merge"], "merge"),
@@ -131,6 +131,7 @@ def test_no_target(modern_launch):
 def test_bad_words(modern_launch, words, named):
     launch = modern_launch
     launch.write("x.py", "print('ran')\n")
+    (launch.folder / "x.prof").write_bytes(PROF)
     done = launch.run([launch.sonde, *words])
     assert (done.returncode, done.stdout) == (2, b""), done
     assert named in done.stderr.decode()

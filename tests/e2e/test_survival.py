@@ -42,13 +42,13 @@ class Counting:
         return self.launch.counts("counting.py", self.output)["step"][0]
 
 
-def test_target_killed_at_random_times(sonde, reader, tmp_path):
+def test_target_killed_at_random_times(sonde, tmp_path):
     """Each of 50 recordings is complete to the last event: the target's count at its death, or one more."""
     seed = random.randrange(1 << 30)
     print("seed", seed)
     times = random.Random(seed)
     for number in range(KILLS):
-        launch = Launcher(sonde, reader, USABLE[number % len(USABLE)], tmp_path)
+        launch = Launcher(sonde, USABLE[number % len(USABLE)], tmp_path)
         run = Counting(launch, f"run{number}")
         run.wait_until(run.pid)
         time.sleep(times.uniform(0, 0.3))

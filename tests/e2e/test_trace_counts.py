@@ -76,7 +76,7 @@ class Run:
 
 
 @pytest.fixture(scope="session")
-def runs(sonde, reader, tmp_path_factory):
+def runs(sonde, tmp_path_factory):
     """run(python, program name) → Run, kept for the whole session."""
     made = {}
 
@@ -88,7 +88,7 @@ def runs(sonde, reader, tmp_path_factory):
                 executable, why_not = python.peer_environment([program.needs.group(1)])
                 if why_not:
                     pytest.skip(why_not)
-            launch = Launcher(sonde, reader, python, tmp_path_factory.mktemp(name[:-3]))
+            launch = Launcher(sonde, python, tmp_path_factory.mktemp(name[:-3]))
             made[python, name] = Run(launch, program, executable)
         return made[python, name]
 
@@ -157,20 +157,30 @@ def collapse(top):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_self_times_add_up(runs, python, name):
-    """The self times of the table are those of the tree, and no thread has more of them than it had time."""
+    """In table and tree: self times make the total, an inclusive time is self time and the children's."""
     run = runs(python, name)
-    recording = run.recording()
+    total_ns = sum(run.recording().data["calls"]["self_ns"])
     done = run.launch.run([run.launch.sonde, "report", "--json", "all.sonde"])
     report = json.loads(done.stdout)
-    total = sum(recording.data["calls"]["self_ns"])
-    assert sum(row["self_ns"] for row in report["functions"]) == total
-    assert total > 0
+    assert report["total_ns"] == total_ns > 0
+    assert sum(row["self_ns"] for row in report["functions"]) == total_ns
+    inclusive = [0] * len(report["tree"])
+    for place, (parent, _, _, self_ns, total) in reversed(list(enumerate(report["tree"]))):
+        inclusive[place] += self_ns
+        assert inclusive[place] == total
+        if place:
+            inclusive[parent] += total
+    assert inclusive[0] == total_ns
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_thread_has_more_time_than_it_lived(runs, python, name):
+    recording = runs(python, name).recording()
     threads, processes = recording.data["threads"], recording.data["processes"]
     for thread, root in recording.threads.items():
-        lived = threads["end_ns"][thread] or processes["end_ns"][threads["process"][thread]]
-        spent = sum(node.self_ns for node in root.below())
-        if lived:
-            assert spent <= lived - threads["start_ns"][thread]
+        end_ns = threads["end_ns"][thread] or processes["end_ns"][threads["process"][thread]]
+        spent_ns = sum(node.self_ns for node in root.below())
+        assert not end_ns or spent_ns <= end_ns - threads["start_ns"][thread]
 
 
 def test_threads_are_told_apart(runs, python):
