@@ -148,15 +148,15 @@ const char *recording_meta(const struct recording *recording, const char *key)
     return NULL;
 }
 
-/* What the rows span, and whether they already are as recording_compact_calls leaves them. */
+/* What the rows span, and whether equal ones already are neighbours, in order. */
 struct calls_order {
     uint32_t threads, nodes; /* largest ids, plus 1 */
-    bool compact;
+    bool sorted;
 };
 
 static struct calls_order calls_order(const struct recording *recording)
 {
-    struct calls_order order = {.compact = true};
+    struct calls_order order = {.sorted = true};
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
         if (row->thread >= order.threads)
@@ -164,8 +164,8 @@ static struct calls_order calls_order(const struct recording *recording)
         if (row->node >= order.nodes)
             order.nodes = row->node + 1;
         if (i > 0 &&
-            (row[-1].thread > row->thread || (row[-1].thread == row->thread && row[-1].node >= row->node)))
-            order.compact = false;
+            (row[-1].thread > row->thread || (row[-1].thread == row->thread && row[-1].node > row->node)))
+            order.sorted = false;
     }
     return order;
 }
@@ -204,23 +204,28 @@ static uint32_t sum_neighbours(struct call_row *rows, uint32_t count)
     return count ? last + 1 : 0;
 }
 
-int recording_compact_calls(struct recording *recording, struct err *err)
+static int sort_calls(struct recording *recording, const struct calls_order *order, struct err *err)
 {
-    struct calls_order order = calls_order(recording);
-    if (order.compact)
-        return 0;
     uint32_t count = recording->calls_count;
-    uint32_t ids = order.threads > order.nodes ? order.threads : order.nodes;
+    uint32_t ids = order->threads > order->nodes ? order->threads : order->nodes;
     struct call_row *sorted = malloc(count * sizeof *sorted);
     uint32_t *places = malloc(((size_t)ids + 1) * sizeof *places);
-    if (sorted && places) {
-        counting_sort(recording->calls, sorted, count, places, order.nodes, offsetof(struct call_row, node));
-        counting_sort(sorted, recording->calls, count, places, order.threads,
-                      offsetof(struct call_row, thread));
-        recording->calls_count = sum_neighbours(recording->calls, count);
-    }
     bool done = sorted && places;
+    if (done) {
+        counting_sort(recording->calls, sorted, count, places, order->nodes, offsetof(struct call_row, node));
+        counting_sort(sorted, recording->calls, count, places, order->threads,
+                      offsetof(struct call_row, thread));
+    }
     free(sorted);
     free(places);
     return done ? 0 : err_set(err, "out of memory while adding up %u call rows", count);
+}
+
+int recording_compact_calls(struct recording *recording, struct err *err)
+{
+    struct calls_order order = calls_order(recording);
+    if (!order.sorted && sort_calls(recording, &order, err) < 0)
+        return -1;
+    recording->calls_count = sum_neighbours(recording->calls, recording->calls_count);
+    return 0;
 }

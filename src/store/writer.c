@@ -453,14 +453,15 @@ void writer_meta(struct writer *writer, const char *key, const char *value)
 struct writer *writer_new(const struct writer_options *options, struct err *err)
 {
     struct writer *writer = calloc(1, sizeof *writer);
-    if (!writer || recording_init(&writer->known, err) < 0) {
+    if (!writer) {
         err_set(err, "out of memory for a recording");
-        free(writer);
         return NULL;
     }
     writer->options = *options;
-    chunk_put_file_header(&writer->out);
-    send(writer);
+    if (recording_init(&writer->known, &writer->err) == 0) {
+        chunk_put_file_header(&writer->out);
+        send(writer);
+    }
     if (!failed(writer))
         return writer;
     err_set(err, "%s", writer->err.text);
