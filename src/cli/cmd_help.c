@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/err.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/help.h"
@@ -90,15 +89,6 @@ static void put_page(struct bytes *out, const struct command *command, bool man)
         help_overview(out, style, false);
 }
 
-static int print(struct bytes *text)
-{
-    struct err err = {0};
-    int result =
-        text->failed ? err_set(&err, "out of memory") : output_write("-", text->data, text->size, &err);
-    bytes_clear(text);
-    return result == 0 ? 0 : message_fail(&err);
-}
-
 static int run(void *untyped, int argc, char **argv)
 {
     const struct values *values = untyped;
@@ -112,7 +102,7 @@ static int run(void *untyped, int argc, char **argv)
         put_letters(&out);
     else
         put_page(&out, command, values->man);
-    return print(&out);
+    return output_print(&out);
 }
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};

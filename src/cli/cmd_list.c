@@ -19,6 +19,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "import/formats.h"
+#include "show/terminal.h"
 #include "store/recording.h"
 
 /* A list must not take as long as reading every recording whole. What says what a run was stands at the
@@ -177,20 +178,23 @@ static const char *name_of(const struct folder_entry *entry)
     return slash ? slash + 1 : entry->path;
 }
 
-/* File names and command lines may hold anything; a terminal gets only what prints. */
-static void put_clean(struct bytes *out, const char *text, size_t max)
+static void put_padding(struct bytes *out, size_t count)
 {
-    size_t shown = 0;
-    for (; *text && shown < max; text++) {
-        unsigned char letter = (unsigned char)*text;
-        bytes_put_u8(out, letter < 0x20 || letter == 0x7f ? '?' : letter);
-        shown += (letter & 0xc0) != 0x80;
-    }
-    while (((unsigned char)*text & 0xc0) == 0x80)
-        bytes_put_u8(out, (uint8_t)*text++);
+    bytes_putf(out, "%*s", (int)count, "");
 }
 
-static void put_table_row(struct bytes *out, const struct row *row, size_t index, int name_width,
+/* The command line, cut where a terminal ends. */
+static void put_command(struct bytes *out, const char *command, size_t used)
+{
+    size_t columns = isatty(STDOUT_FILENO) ? message_columns(stdout) : SIZE_MAX;
+    struct bytes clean = {0};
+    terminal_put(command, &clean);
+    if (columns > used + 8)
+        bytes_put(out, clean.data, clean.size < columns - used ? clean.size : columns - used - 1);
+    bytes_clear(&clean);
+}
+
+static void put_table_row(struct bytes *out, const struct row *row, size_t index, size_t name_width,
                           uint64_t now_ns)
 {
     char age[32], size[32];
@@ -200,17 +204,12 @@ static void put_table_row(struct bytes *out, const struct row *row, size_t index
     const char *mode = row->mode && *row->mode ? row->mode : row->entry->format->name;
     size_t line = out->size;
     bytes_putf(out, "%3s%-4zu ", "@", index + 1);
-    size_t before = out->size;
-    put_clean(out, name_of(row->entry), SIZE_MAX);
-    for (size_t width = out->size - before; width < (size_t)name_width; width++)
-        bytes_put_u8(out, ' ');
+    terminal_put(name_of(row->entry), out);
+    put_padding(out, name_width - terminal_columns(name_of(row->entry)));
     int micro = strstr(duration.text, "µ") != NULL; /* one column, two bytes */
     bytes_putf(out, "  %8s  %-6s %*s %9s  %-10s ", age, mode, DURATION_WIDTH + micro,
                row->duration_ns ? duration.text : "-", size, row->state);
-    size_t used = out->size - line, columns = message_columns(stdout);
-    bool terminal = isatty(STDOUT_FILENO);
-    if (row->command && *row->command && (!terminal || used + 8 < columns))
-        put_clean(out, row->command, terminal ? columns - used - 1 : SIZE_MAX);
+    put_command(out, row->command ? row->command : "", out->size - line);
     while (out->size && out->data[out->size - 1] == ' ')
         out->size--;
     bytes_put_u8(out, '\n');
@@ -219,13 +218,13 @@ static void put_table_row(struct bytes *out, const struct row *row, size_t index
 static void put_table(struct bytes *out, const struct folder *folder)
 {
     uint64_t now_ns = clock_real_ns();
-    int name_width = 4;
+    size_t name_width = strlen("Name");
     for (size_t index = 0; index < folder->count; index++) {
-        int width = (int)strlen(name_of(&folder->entries[index]));
+        size_t width = terminal_columns(name_of(&folder->entries[index]));
         name_width = width > name_width ? width : name_width;
     }
-    bytes_putf(out, "%-8s%-*s  %8s  %-6s %*s %9s  %-10s %s\n", "  Which", name_width, "Name", "Age", "Mode",
-               DURATION_WIDTH, "Duration", "Size", "State", "Command");
+    bytes_putf(out, "%-8s%-*s  %8s  %-6s %*s %9s  %-10s %s\n", "  Which", (int)name_width, "Name", "Age",
+               "Mode", DURATION_WIDTH, "Duration", "Size", "State", "Command");
     for (size_t index = 0; index < folder->count; index++) {
         struct row row;
         fill_row(&row, &folder->entries[index]);

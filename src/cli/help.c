@@ -1,13 +1,14 @@
 #include "cli/help.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"
+#include "show/terminal.h"
 
 #define BOLD  "\033[1m"
 #define CYAN  "\033[36m"
-#define DIM   "\033[2m"
 #define PLAIN "\033[0m"
 
 #define WIDEST      100
@@ -43,42 +44,19 @@ static void put_spaces(struct bytes *out, unsigned count)
     bytes_putf(out, "%*s", (int)count, "");
 }
 
-/* Columns that UTF-8 text takes, for the characters that are used here. */
-static unsigned width_of(const char *text, size_t size)
-{
-    unsigned width = 0;
-    for (size_t index = 0; index < size; index++)
-        width += ((unsigned char)text[index] & 0xc0) != 0x80;
-    return width;
-}
-
 /* One paragraph, broken between words. The cursor stands in column `at`; further lines begin in `indent`. */
 static void put_filled(struct bytes *out, struct help_style style, const char *text, size_t size, unsigned at,
                        unsigned indent)
 {
-    unsigned columns = usable_columns(style);
-    bool first = true;
-    for (const char *end = text + size; text < end;) {
-        size_t word = strcspn(text, " \n");
-        if (word > (size_t)(end - text))
-            word = (size_t)(end - text);
-        unsigned width = width_of(text, word);
-        if (!first && at + 1 + width > columns) {
-            bytes_put_u8(out, '\n');
-            put_spaces(out, indent);
-            at = indent;
-            first = true;
-        }
-        if (word && !first) {
-            bytes_put_u8(out, ' ');
-            at++;
-        }
-        bytes_put(out, text, word);
-        at += width;
-        first = first && !word;
-        text += word + (text + word < end);
+    char *paragraph = strndup(text, size);
+    if (!paragraph) {
+        out->failed = true;
+        return;
     }
-    bytes_put_u8(out, '\n');
+    for (char *end; (end = strchr(paragraph, '\n'));)
+        *end = ' ';
+    terminal_wrap(&(struct terminal){.width = usable_columns(style)}, paragraph, at, indent, out);
+    free(paragraph);
 }
 
 /* Paragraphs; a line that begins with a space is kept as it is. */
@@ -104,14 +82,13 @@ static void put_paragraphs(struct bytes *out, struct help_style style, const cha
     }
 }
 
-/* Two columns: a label that is `width` wide, then words from column `column` on. */
-static void put_row(struct bytes *out, struct help_style style, const struct bytes *label,
-                    const char *label_color, const char *words, unsigned column)
+/* Two columns: a label, then words from column `column` on. */
+static void put_row(struct bytes *out, struct help_style style, const char *label, const char *words,
+                    unsigned column)
 {
-    unsigned width = width_of((const char *)label->data, label->size);
+    unsigned width = (unsigned)terminal_columns(label);
     put_spaces(out, 2);
-    bytes_putf(out, "%s%.*s%s", style.color ? label_color : "", (int)label->size, (const char *)label->data,
-               style.color ? PLAIN : "");
+    put_colored(out, style, CYAN, label);
     if (2 + width + 2 > column) {
         bytes_put_u8(out, '\n');
         put_spaces(out, column);
@@ -228,16 +205,17 @@ static bool is_shown(const struct option *option)
 }
 
 /* The column where the words begin: behind the widest label that is not too wide. */
-static unsigned words_column(const struct command *command)
+static unsigned words_column(const struct command *command, struct help_style style)
 {
-    unsigned widest = 0;
+    unsigned widest = 0, room = usable_columns(style) * 3 / 8;
+    room = room > WIDEST_NAME ? WIDEST_NAME : room;
     const struct option *tables[] = {command->options, options_common_table};
     for (int table = 0; table < 2; table++)
         for (const struct option *option = tables[table]; option && option->name; option++) {
             struct bytes label = {0};
             put_label(&label, command, option);
-            unsigned width = width_of((const char *)label.data, label.size);
-            if (is_shown(option) && width <= WIDEST_NAME && width > widest)
+            unsigned width = (unsigned)label.size;
+            if (is_shown(option) && width <= room && width > widest)
                 widest = width;
             bytes_clear(&label);
         }
@@ -254,10 +232,11 @@ static void put_options(struct bytes *out, struct help_style style, const struct
             continue;
         struct bytes label = {0}, words = {0};
         put_label(&label, command, option);
+        bytes_put_u8(&label, 0);
         help_option_words(&words, command, option);
         bytes_put_u8(&words, 0);
-        if (!words.failed)
-            put_row(out, style, &label, CYAN, (const char *)words.data, column);
+        if (!label.failed && !words.failed)
+            put_row(out, style, (const char *)label.data, (const char *)words.data, column);
         bytes_clear(&label);
         bytes_clear(&words);
     }
@@ -294,15 +273,15 @@ static void put_usage(struct bytes *out, struct help_style style, const struct c
 void help_command(struct bytes *out, struct help_style style, const struct command *command)
 {
     bytes_putf(out, "sonde %s: ", command->name);
-    put_filled(out, style, command->summary, strlen(command->summary),
-               8 + width_of(command->name, strlen(command->name)), 2);
+    put_filled(out, style, command->summary, strlen(command->summary), 8 + (unsigned)strlen(command->name),
+               2);
     bytes_put_u8(out, '\n');
     put_usage(out, style, command);
     if (command->description) {
         bytes_put_u8(out, '\n');
         put_paragraphs(out, style, command->description, 0);
     }
-    unsigned column = words_column(command);
+    unsigned column = words_column(command, style);
     bool headed = command->options && command->options->kind == OPTION_HEADING;
     if (command->options && command->options->name && !headed)
         put_heading(out, style, "Options");
@@ -333,10 +312,7 @@ static void put_group(struct bytes *out, struct help_style style, const char *gr
         if (!headed)
             put_heading(out, style, group);
         headed = true;
-        struct bytes label = {0};
-        bytes_put_text(&label, (*command)->name);
-        put_row(out, style, &label, CYAN, (*command)->summary, column);
-        bytes_clear(&label);
+        put_row(out, style, (*command)->name, (*command)->summary, column);
     }
 }
 

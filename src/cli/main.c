@@ -8,44 +8,52 @@
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/message.h"
+#include "cli/output.h"
 #include "cli/suggest.h"
 
 const struct command *const sonde_commands[] = {
     &command_report, &command_info, &command_graph, &command_merge, &command_help, &command_list, NULL,
 };
 
+static struct help_style style(void)
+{
+    return (struct help_style){message_columns(stdout), message_has_color(stdout)};
+}
+
 static int print_overview(bool brief)
 {
     struct bytes out = {0};
-    help_overview(&out, (struct help_style){message_columns(stdout), message_has_color(stdout)}, brief);
-    fwrite(out.data, 1, out.size, stdout);
-    bytes_clear(&out);
-    return 0;
+    help_overview(&out, style(), brief);
+    return output_print(&out);
 }
 
 static int print_help(const struct command *command)
 {
     struct bytes out = {0};
-    help_command(&out, (struct help_style){message_columns(stdout), message_has_color(stdout)}, command);
-    fwrite(out.data, 1, out.size, stdout);
-    bytes_clear(&out);
-    return 0;
+    help_command(&out, style(), command);
+    return output_print(&out);
+}
+
+static int print_version(void)
+{
+    struct bytes out = {0};
+    bytes_put_text(&out, "sonde " SONDE_VERSION "\n");
+    return output_print(&out);
 }
 
 /* A mistake in a file of defaults must not stand in the way of the help that explains it, so it counts only
  * once the command line itself is in order. */
-static int prepare(const struct command *command, struct config *config, void *values, int *argc,
-                   char ***argv)
+static int run_with(const struct command *command, struct config *config, void *values, int argc, char **argv)
 {
     struct err err = {0}, config_err = {0};
     options_defaults(command, values);
     int configured = config_apply(config, command, values, ".", getenv("SONDE_OPTIONS"), &config_err);
-    int parsed = options_read(command, values, argc, argv, &err);
+    int parsed = options_read(command, values, &argc, &argv, &err);
     if (parsed == 1)
-        return print_help(command), -1;
+        return print_help(command);
     if (parsed < 0)
         return message_fail_with(&err, "'sonde %s --help' shows its options", command->name);
-    return configured < 0 ? message_fail(&config_err) : 0;
+    return configured < 0 ? message_fail(&config_err) : command->run(values, argc, argv);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
@@ -54,13 +62,11 @@ static int run_command(const struct command *command, int argc, char **argv)
     void *values = calloc(1, command->values_size + 1);
     if (!values)
         return message_fail(&(struct err){"out of memory"});
-    int code = prepare(command, &config, values, &argc, &argv);
-    if (code == 0)
-        code = command->run(values, argc, argv);
+    int code = run_with(command, &config, values, argc, argv);
     options_clear(command, values);
     config_clear(&config);
     free(values);
-    return code < 0 ? 0 : code; /* -1: help was shown */
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -71,7 +77,7 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return print_overview(false);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return puts("sonde " SONDE_VERSION) < 0;
+        return print_version();
     const struct command *command = options_find_command(word);
     if (!command)
         return suggest_command(word);

@@ -259,3 +259,12 @@ int output_write(const char *path, const void *data, size_t size, struct err *er
     staged_discard(&staged);
     return -1;
 }
+
+int output_print(struct bytes *text)
+{
+    struct err err = {0};
+    int result =
+        text->failed ? err_set(&err, "out of memory") : output_write("-", text->data, text->size, &err);
+    bytes_clear(text);
+    return result == 0 ? 0 : message_fail(&err);
+}

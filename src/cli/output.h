@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bytes;
 struct err;
 
 #define OUTPUT_RUN_ID_SIZE 24
@@ -42,5 +43,8 @@ const char *output_format(const char *format, const char *path, const char *othe
 /* Writes all to the file ("-" = standard output), through a temporary name, so that a failure leaves what was
  * there. */
 int output_write(const char *path, const void *data, size_t size, struct err *err);
+
+/* Prints the text as a command's whole result, and empties it; returns the exit code. */
+int output_print(struct bytes *text);
 
 #endif

@@ -69,6 +69,11 @@ static size_t word_size(const char *text)
     return size;
 }
 
+size_t terminal_columns(const char *text)
+{
+    return columns_of(text, strlen(text));
+}
+
 void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
                    struct bytes *out)
 {

@@ -22,6 +22,7 @@ struct terminal {
 #define TERMINAL_TEXT_WIDTH 80
 
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct bytes *out);
+size_t terminal_columns(const char *text);
 void terminal_put(const char *text, struct bytes *out);
 /* Words wrapped to the width; lines after the first begin with `indent` spaces. `used`: columns before. */
 void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
