@@ -1,10 +1,10 @@
 /*
- * arena: the memory that the target writes and the recorder reads: one per process and tracing session.
+ * arena: the memory that the target writes and the recorder reads: one for each process and tracing session.
  *
  * A memfd (or private memory, for sonde.Profile) of one fixed, sparse size: a header, then tables that only
  * grow. A row is filled before its table's count is raised (release), so that a reader in another process sees
  * whole rows only, also when the writer is killed between any two instructions. Counters inside rows (calls,
- * self ticks) are single 64-bit words, written by one thread each.
+ * self ticks) are single 64-bit words, each written by one thread. Rows are added under the interpreter lock.
  *
  * The reader treats the content as untrusted: a target can corrupt its own memory.
  */
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARENA_MAGIC   0x61726e6165646e73u
+#define ARENA_MAGIC   0x616e6572612d6473u
 #define ARENA_VERSION 1u
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
@@ -26,37 +26,26 @@ struct arena_limits {
     uint32_t text_bytes;
 };
 
-enum arena_stop { ARENA_RUNNING = 0, ARENA_STOP = 1 };
-
-struct arena_header {
+struct arena {
     uint64_t magic;
     uint32_t version;
-    uint32_t header_bytes;
     struct arena_limits limits;
     uint64_t threads_at, codes_at, nodes_at, text_at; /* byte offsets of the tables */
     uint64_t total_bytes;
 
-    uint64_t pid;
-    uint64_t parent_pid;
-    uint64_t start_ticks;
-    uint64_t start_ns;
-    uint32_t counter; /* 1 = ticks are the TSC (or the like), 0 = ns */
-    uint32_t python;  /* PY_VERSION_HEX of the target */
+    uint64_t start_ticks, start_ns; /* one reading of both clocks */
+    double ns_per_tick;             /* 0 = ticks are the machine's counter: to be calibrated by the reader */
+    uint32_t python;                /* PY_VERSION_HEX of the target */
+    uint32_t stop;                  /* set by the recorder: nobody reads any more */
 
-    /* raised with release, read with acquire */
-    uint32_t thread_count;
-    uint32_t code_count; /* row 0 is "none" */
-    uint32_t node_count; /* row 0 is "none" */
-    uint32_t text_used;
+    /* raised with release, read with acquire; row 0 of each table is "none" */
+    uint32_t thread_count, code_count, node_count, text_used;
 
     /* losses */
-    uint64_t lost_nodes; /* calls charged to their caller because the node table was full */
-    uint64_t lost_codes; /* functions without a row of their own */
-    uint64_t lost_threads;
-    uint64_t resyncs; /* stacks rebuilt because a switch was noticed late (greenlets) */
-
-    uint32_t stop; /* set by the recorder: nobody reads any more */
-    uint32_t forks;
+    uint64_t lost_calls;   /* charged to their caller because the node or code table was full */
+    uint64_t lost_threads; /* threads without a row: not recorded */
+    uint64_t resyncs;      /* stacks rebuilt because a switch was noticed late (greenlets) */
+    uint64_t collector;    /* text: why the collector switched itself off, or what it could not do; 0 = nothing */
 };
 
 struct arena_thread {
@@ -64,23 +53,32 @@ struct arena_thread {
     uint64_t start_ticks;
     uint64_t last_ticks; /* of the latest event */
     uint32_t root;       /* node: the thread's own root */
-    uint32_t current;    /* node; == root when no Python function runs */
-    uint32_t name;       /* text offset of a counted string; 0 = none */
-    uint32_t ended;
-    uint64_t end_ticks;
+    uint32_t current;    /* node; == root while no recorded function runs */
+    uint64_t end_ticks;  /* 0 = still alive */
+    uint32_t name;       /* text; 0 = none */
+    uint32_t skipped;    /* calls entered below a node that takes no children */
     uint64_t reserved[2];
 };
 
-struct arena_code {
-    uint32_t name, qualname, file, module; /* text offsets; 0 = "" */
-    uint32_t line;
-    uint8_t kind, flags; /* enum code_kind, code_flag of store/recording.h */
-    uint16_t reserved;
-    uint64_t calls; /* for throttling; not drained */
+enum arena_code_state {
+    ARENA_CODE_EXCLUDED = 1,  /* a filter leaves it out: its time belongs to its caller */
+    ARENA_CODE_THROTTLED = 2, /* switched off after many short calls */
+    ARENA_CODE_DUE = 4,       /* to be throttled as soon as it is on no stack */
 };
 
-/* 64 bytes: one cache line. `key` is what identifies the callee to the tracer (code object or method table
- * entry); keys and places of the two children met last are kept in the parent. */
+struct arena_code {
+    uint32_t name, qualname, file, module; /* texts */
+    uint32_t line;
+    uint8_t kind, flags; /* enum code_kind, enum code_flag of store/recording.h */
+    uint8_t state;       /* enum arena_code_state, or'ed */
+    uint8_t reserved;
+    uint64_t calls;       /* counted only when throttling */
+    uint64_t check_calls; /* look at the time per call when `calls` reaches this */
+};
+
+/* One cache line. `key` is what identifies the callee to the tracer (a code object or a method table entry);
+ * keys and places of the two children met last are kept in the parent. A node with code 0 that is no thread's
+ * root is a sink: it takes what its parent may not tell apart, and its time belongs to the parent. */
 struct arena_node {
     uint64_t key;
     uint32_t parent;
@@ -90,9 +88,47 @@ struct arena_node {
     uint64_t child_key[2];
     uint32_t child[2];
     uint32_t thread; /* row in the thread table */
-    uint32_t reserved;
+    uint32_t depth;  /* the root's is 0 */
 };
 
 _Static_assert(sizeof(struct arena_node) == 64, "a node is one cache line");
+_Static_assert(sizeof(struct arena_thread) == 64, "both sides agree on the layout");
+
+/* The limits that fit into about `bytes` of memory. */
+struct arena_limits arena_limits_within(uint64_t bytes);
+uint64_t arena_bytes(const struct arena_limits *limits);
+/* Writes the header into zeroed memory of arena_bytes(limits). */
+void arena_format(struct arena *arena, const struct arena_limits *limits);
+
+static inline struct arena_thread *arena_threads(struct arena *arena)
+{
+    return (struct arena_thread *)((char *)arena + arena->threads_at);
+}
+
+static inline struct arena_code *arena_codes(struct arena *arena)
+{
+    return (struct arena_code *)((char *)arena + arena->codes_at);
+}
+
+static inline struct arena_node *arena_nodes(struct arena *arena)
+{
+    return (struct arena_node *)((char *)arena + arena->nodes_at);
+}
+
+/* Each returns the new row's number, or 0 when the table is full. */
+uint32_t arena_add_thread(struct arena *arena, const struct arena_thread *row);
+uint32_t arena_add_code(struct arena *arena, const struct arena_code *row);
+uint32_t arena_add_node(struct arena *arena, const struct arena_node *row);
+/* A counted string (u32 size, bytes); texts longer than ARENA_TEXT_MAX are cut. 0 for "" or when full. */
+#define ARENA_TEXT_MAX 4096u
+uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);
+
+/* Untrusted side: whether the header is sound for a mapping of `size` bytes, and bounded reads. */
+bool arena_is_sound(const struct arena *arena, uint64_t size);
+const char *arena_text(const struct arena *arena, uint32_t text, uint32_t *size); /* NULL when out of bounds */
+/* Counts that a reader may use: acquired, and never over the limits. */
+uint32_t arena_thread_count(const struct arena *arena);
+uint32_t arena_code_count(const struct arena *arena);
+uint32_t arena_node_count(const struct arena *arena);
 
 #endif

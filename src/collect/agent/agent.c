@@ -1,0 +1,157 @@
+#include "collect/agent/agent.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/agent/arena.h"
+#include "collect/agent/exec.h"
+#include "collect/agent/start.h"
+
+static struct session session;
+static void (*after_fork)(void);
+
+static void fill_hello(struct session_hello *hello, enum session_message message)
+{
+    *hello = (struct session_hello){.version = SESSION_VERSION,
+                                    .message = message,
+                                    .pid = (uint64_t)getpid(),
+                                    .parent_pid = (uint64_t)getppid()};
+}
+
+/* A file or address-space limit of the target's is kept well away from: passing RLIMIT_FSIZE would kill it. */
+static uint64_t allowed_bytes(uint64_t wanted)
+{
+    const int resources[] = {RLIMIT_FSIZE, RLIMIT_AS};
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+        struct rlimit limit;
+        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+            wanted > limit.rlim_cur / 8)
+            wanted = limit.rlim_cur / 8;
+    }
+    return wanted;
+}
+
+static struct arena *map_shared(const struct arena_limits *limits, int *fd)
+{
+    uint64_t bytes = arena_bytes(limits);
+    if (allowed_bytes(bytes) < bytes / 2)
+        return NULL;
+    *fd = (int)syscall(SYS_memfd_create, "sonde", 1u /* MFD_CLOEXEC */);
+    if (*fd < 0)
+        return NULL;
+    void *memory = MAP_FAILED;
+    if (ftruncate(*fd, (off_t)bytes) == 0)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    close(*fd);
+    return NULL;
+}
+
+static struct arena *open_arena(uint32_t python)
+{
+    struct arena_limits limits = arena_limits_within(allowed_bytes(session.memory_bytes));
+    int fd;
+    struct arena *arena = map_shared(&limits, &fd);
+    if (!arena)
+        return NULL;
+    bool counter = clock_has_counter();
+    struct clock_pair now = clock_read_pair(counter);
+    arena->start_ticks = now.ticks;
+    arena->start_ns = now.ns;
+    arena->ns_per_tick = counter ? 0.0 : 1.0;
+    arena->python = python;
+    arena_format(arena, &limits);
+    struct session_hello hello;
+    fill_hello(&hello, SESSION_HELLO);
+    hello.arena_bytes = arena->total_bytes;
+    int sent = session_send(&session, &hello, fd);
+    close(fd);
+    if (sent == 0)
+        return arena;
+    munmap(arena, hello.arena_bytes);
+    return NULL;
+}
+
+static void call_after_fork(void (*child)(void))
+{
+    after_fork = child;
+}
+
+static void fork_child(void)
+{
+    if (after_fork)
+        after_fork();
+}
+
+static const struct agent agent = {
+    .version = AGENT_VERSION,
+    .session = &session,
+    .open_arena = open_arena,
+    .call_after_fork = call_after_fork,
+};
+
+/* The program that sonde itself started must not run unrecorded; a child of it may. */
+static void refuse(const char *why)
+{
+    struct session_hello hello;
+    fill_hello(&hello, SESSION_REFUSED);
+    snprintf(hello.text, sizeof hello.text, "%s", why);
+    session_send(&session, &hello, -1);
+    if (hello.pid == session.main_pid)
+        _exit(2);
+}
+
+static void main_is_about_to_run(void)
+{
+    char why[200] = "";
+    void *library = dlopen(session.inside, RTLD_NOW | RTLD_LOCAL);
+    agent_start *start = library ? (agent_start *)dlsym(library, AGENT_START_SYMBOL) : NULL;
+    if (!start) {
+        const char *error = dlerror();
+        snprintf(why, sizeof why, "the extension could not be loaded: %s", error ? error : session.inside);
+    } else if (start(&agent, why, sizeof why) == 0) {
+        return;
+    }
+    refuse(why);
+}
+
+/* The path of this program ends in "python…" or "pypy…"; others may link an interpreter and never run it. */
+static bool is_interpreter(void)
+{
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0;
+}
+
+static void take_session(char *text)
+{
+    char *kept = strdup(text), *parsed = strdup(text);
+    if (!kept || !parsed || session_parse(parsed, &session) < 0)
+        return;
+    exec_init(&session, kept);
+    if (!session.follow && (uint64_t)getpid() != session.main_pid)
+        return;
+    pthread_atfork(NULL, NULL, fork_child);
+    const char *why = start_when_main_runs(main_is_about_to_run);
+    if (why && is_interpreter())
+        refuse(why);
+}
+
+__attribute__((constructor)) static void agent_load(void)
+{
+    char *text = getenv(SESSION_VARIABLE);
+    if (text)
+        take_session(text);
+}

@@ -1,0 +1,33 @@
+/*
+ * agent: the one library of sonde in the target, preloaded. Libc alone, no Python.h, no thread, no signal
+ * handler. Its constructor reads the session, cleans the environment and, in a Python, asks to be called when
+ * the main program is about to run; then it loads the extension (collect/inside), which records.
+ *
+ * The extension reaches the agent through this struct only. Everything in it lives as long as the process.
+ */
+#ifndef SONDE_COLLECT_AGENT_AGENT_H
+#define SONDE_COLLECT_AGENT_AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/agent/session.h"
+
+struct arena;
+
+#define AGENT_VERSION 1u
+
+struct agent {
+    uint32_t version;
+    const struct session *session;
+    /* A new shared arena, announced to the recorder; NULL when that failed. Async-signal-safe. */
+    struct arena *(*open_arena)(uint32_t python);
+    /* What to call in the child of every fork, before fork returns. */
+    void (*call_after_fork)(void (*child)(void));
+};
+
+/* The extension's entry: starts recording. Called with the interpreter lock held. 0, or -1 with words. */
+typedef int agent_start(const struct agent *agent, char *why, size_t why_bytes);
+#define AGENT_START_SYMBOL "sonde_inside_start"
+
+#endif

@@ -1,0 +1,149 @@
+#include "collect/agent/arena.h"
+
+#include <string.h>
+
+#define ALIGNMENT 64u
+
+static uint64_t align(uint64_t at)
+{
+    return (at + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+}
+
+struct arena_limits arena_limits_within(uint64_t bytes)
+{
+    /* Nodes get three quarters; a program with n nodes seldom has more than n / 8 functions. */
+    if (bytes > (uint64_t)1 << 34)
+        bytes = (uint64_t)1 << 34;
+    struct arena_limits limits = {
+        .nodes = (uint32_t)(bytes / 4 * 3 / sizeof(struct arena_node)),
+        .codes = (uint32_t)(bytes / 20 / sizeof(struct arena_code)),
+        .text_bytes = (uint32_t)(bytes / 6),
+        .threads = (uint32_t)(bytes / 100 / sizeof(struct arena_thread)),
+    };
+    if (limits.nodes < 4096)
+        limits.nodes = 4096;
+    if (limits.codes < 1024)
+        limits.codes = 1024;
+    if (limits.text_bytes < 1 << 16)
+        limits.text_bytes = 1 << 16;
+    if (limits.threads < 64)
+        limits.threads = 64;
+    return limits;
+}
+
+/* Fills in where the tables lie; both sides compute the same. */
+static void place(struct arena *arena, const struct arena_limits *limits)
+{
+    arena->limits = *limits;
+    arena->threads_at = align(sizeof *arena);
+    arena->codes_at = align(arena->threads_at + (uint64_t)limits->threads * sizeof(struct arena_thread));
+    arena->text_at = align(arena->codes_at + (uint64_t)limits->codes * sizeof(struct arena_code));
+    arena->nodes_at = align(arena->text_at + limits->text_bytes);
+    arena->total_bytes = arena->nodes_at + (uint64_t)limits->nodes * sizeof(struct arena_node);
+}
+
+uint64_t arena_bytes(const struct arena_limits *limits)
+{
+    struct arena arena;
+    place(&arena, limits);
+    return arena.total_bytes;
+}
+
+void arena_format(struct arena *arena, const struct arena_limits *limits)
+{
+    place(arena, limits);
+    arena->version = ARENA_VERSION;
+    arena->thread_count = arena->code_count = arena->node_count = 1;
+    arena->text_used = 4; /* text 0 is "" */
+    __atomic_store_n(&arena->magic, ARENA_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* Appends one row to a table: fill first, then publish. */
+static uint32_t append(void *table, uint32_t *count, uint32_t limit, const void *row, size_t row_bytes)
+{
+    uint32_t id = *count;
+    if (id >= limit)
+        return 0;
+    memcpy((char *)table + (size_t)id * row_bytes, row, row_bytes);
+    __atomic_store_n(count, id + 1, __ATOMIC_RELEASE);
+    return id;
+}
+
+uint32_t arena_add_thread(struct arena *arena, const struct arena_thread *row)
+{
+    return append(arena_threads(arena), &arena->thread_count, arena->limits.threads, row, sizeof *row);
+}
+
+uint32_t arena_add_code(struct arena *arena, const struct arena_code *row)
+{
+    return append(arena_codes(arena), &arena->code_count, arena->limits.codes, row, sizeof *row);
+}
+
+uint32_t arena_add_node(struct arena *arena, const struct arena_node *row)
+{
+    return append(arena_nodes(arena), &arena->node_count, arena->limits.nodes, row, sizeof *row);
+}
+
+uint32_t arena_add_text(struct arena *arena, const char *text, size_t size)
+{
+    uint32_t counted = size > ARENA_TEXT_MAX ? ARENA_TEXT_MAX : (uint32_t)size;
+    uint32_t at = arena->text_used;
+    uint32_t need = (uint32_t)((sizeof counted + counted + 3u) & ~3u);
+    if (!counted || need > arena->limits.text_bytes - at)
+        return 0;
+    char *place_at = (char *)arena + arena->text_at + at;
+    memcpy(place_at, &counted, sizeof counted);
+    memcpy(place_at + sizeof counted, text, counted);
+    __atomic_store_n(&arena->text_used, at + need, __ATOMIC_RELEASE);
+    return at;
+}
+
+bool arena_is_sound(const struct arena *arena, uint64_t size)
+{
+    if (size < sizeof *arena || __atomic_load_n(&arena->magic, __ATOMIC_ACQUIRE) != ARENA_MAGIC)
+        return false;
+    struct arena expected;
+    place(&expected, &arena->limits);
+    return arena->version == ARENA_VERSION && arena->threads_at == expected.threads_at &&
+           arena->codes_at == expected.codes_at && arena->text_at == expected.text_at &&
+           arena->nodes_at == expected.nodes_at && arena->total_bytes == expected.total_bytes &&
+           expected.total_bytes <= size;
+}
+
+const char *arena_text(const struct arena *arena, uint32_t text, uint32_t *size)
+{
+    *size = 0;
+    uint32_t limit = arena->limits.text_bytes;
+    if (text == 0)
+        return "";
+    if (text > limit - sizeof *size)
+        return NULL;
+    const char *at = (const char *)arena + arena->text_at + text;
+    uint32_t counted;
+    memcpy(&counted, at, sizeof counted);
+    if (counted > ARENA_TEXT_MAX || counted > limit - sizeof counted - text)
+        return NULL;
+    *size = counted;
+    return at + sizeof counted;
+}
+
+static uint32_t bounded(const uint32_t *count, uint32_t limit)
+{
+    uint32_t value = __atomic_load_n(count, __ATOMIC_ACQUIRE);
+    return value < limit ? value : limit;
+}
+
+uint32_t arena_thread_count(const struct arena *arena)
+{
+    return bounded(&arena->thread_count, arena->limits.threads);
+}
+
+uint32_t arena_code_count(const struct arena *arena)
+{
+    return bounded(&arena->code_count, arena->limits.codes);
+}
+
+uint32_t arena_node_count(const struct arena *arena)
+{
+    return bounded(&arena->node_count, arena->limits.nodes);
+}

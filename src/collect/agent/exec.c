@@ -1,0 +1,232 @@
+#include "collect/agent/exec.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/agent/session.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PRELOAD "LD_PRELOAD="
+#define PRELOAD_BYTES 8192
+
+static const char *agent_path; /* NULL = children are not followed */
+static char *session_entry;    /* "SONDE_SESSION=…" */
+
+static struct {
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const[], char *const[]);
+    int (*system)(const char *);
+} real;
+
+static void find_real(void)
+{
+    if (real.execve)
+        return;
+    *(void **)&real.execvpe = dlsym(RTLD_NEXT, "execvpe");
+    *(void **)&real.fexecve = dlsym(RTLD_NEXT, "fexecve");
+    *(void **)&real.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
+    *(void **)&real.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+    *(void **)&real.system = dlsym(RTLD_NEXT, "system");
+    *(void **)&real.execve = dlsym(RTLD_NEXT, "execve");
+}
+
+/* Takes `path` out of a list separated by colons or spaces, in place. */
+static void remove_from_list(char *list, const char *path)
+{
+    size_t size = strlen(path);
+    for (char *at = list; (at = strstr(at, path)); at += size) {
+        bool begins = at == list || at[-1] == ':' || at[-1] == ' ';
+        bool ends = at[size] == '\0' || at[size] == ':' || at[size] == ' ';
+        if (!begins || !ends)
+            continue;
+        char *from = at + size + (at[size] != '\0');
+        if (at != list && at[size] == '\0')
+            at--;
+        memmove(at, from, strlen(from) + 1);
+        return;
+    }
+}
+
+static void clean_environment(const char *agent)
+{
+    unsetenv(SESSION_VARIABLE);
+    char *preload = getenv("LD_PRELOAD");
+    if (!preload)
+        return;
+    remove_from_list(preload, agent);
+    if (!*preload)
+        unsetenv("LD_PRELOAD");
+}
+
+void exec_init(const struct session *session, const char *text)
+{
+    find_real();
+    clean_environment(session->agent);
+    size_t size = sizeof SESSION_VARIABLE + strlen(text) + 1;
+    session_entry = malloc(size);
+    if (!session_entry || !session->follow)
+        return;
+    strcpy(session_entry, SESSION_VARIABLE "=");
+    strcat(session_entry, text);
+    agent_path = session->agent;
+}
+
+static size_t count(char *const *environment)
+{
+    size_t entries = 0;
+    while (environment && environment[entries])
+        entries++;
+    return entries;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* "LD_PRELOAD=" + what is there already + the agent, which comes last: sanitizers insist on being first. */
+static bool write_preload(char *out, const char *existing)
+{
+    size_t used = strlen(existing), more = strlen(agent_path);
+    if (used + more + sizeof PRELOAD + 1 > PRELOAD_BYTES)
+        return false;
+    strcpy(out, PRELOAD);
+    if (used) {
+        strcat(out, existing);
+        strcat(out, ":");
+    }
+    strcat(out, agent_path);
+    return true;
+}
+
+/* Copies the environment into `out` (room for two more entries and the end) with the session added; false when
+ * it should go on unchanged: not following, another sonde's session is there, or the agent cannot be seen from
+ * here (a chroot), where the loader would complain about it. */
+static bool add_session(char *const *environment, char **out, char *preload)
+{
+    if (!agent_path || access(agent_path, R_OK) != 0)
+        return false;
+    const char *existing = "";
+    size_t entries = 0;
+    for (; environment && *environment; environment++) {
+        if (starts_with(*environment, SESSION_VARIABLE "="))
+            return false;
+        if (starts_with(*environment, PRELOAD))
+            existing = *environment + sizeof PRELOAD - 1;
+        else
+            out[entries++] = *environment;
+    }
+    if (!write_preload(preload, existing))
+        return false;
+    out[entries++] = preload;
+    out[entries++] = session_entry;
+    out[entries] = NULL;
+    return true;
+}
+
+/* Declares `name`: the environment to use. On the stack, see exec.h. */
+#define WITH_SESSION(environment, name)                                                                      \
+    find_real();                                                                                             \
+    int saved_errno = errno;                                                                                 \
+    char *extended[count(environment) + 3];                                                                  \
+    char preload[PRELOAD_BYTES];                                                                             \
+    char *const *name = add_session(environment, extended, preload) ? extended : (environment);              \
+    errno = saved_errno
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    WITH_SESSION(envp, environment);
+    return real.execve(path, argv, environment);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+    WITH_SESSION(environ, environment);
+    return real.execve(path, argv, environment);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    WITH_SESSION(envp, environment);
+    return real.execvpe(file, argv, environment);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+    WITH_SESSION(environ, environment);
+    return real.execvpe(file, argv, environment);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    WITH_SESSION(envp, environment);
+    return real.fexecve(fd, argv, environment);
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    WITH_SESSION(envp, environment);
+    return real.posix_spawn(pid, path, actions, attributes, argv, environment);
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    WITH_SESSION(envp, environment);
+    return real.posix_spawnp(pid, file, actions, attributes, argv, environment);
+}
+
+/* What system(3) promises: the caller ignores SIGINT and SIGQUIT and blocks SIGCHLD until the shell is done. */
+static int run_shell(const char *command)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction interrupt, quit;
+    sigset_t block, mask, defaults;
+    sigemptyset(&block);
+    sigaddset(&block, SIGCHLD);
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    sigprocmask(SIG_BLOCK, &block, &mask);
+    sigemptyset(&defaults);
+    if (interrupt.sa_handler != SIG_IGN)
+        sigaddset(&defaults, SIGINT);
+    if (quit.sa_handler != SIG_IGN)
+        sigaddset(&defaults, SIGQUIT);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setsigmask(&attributes, &mask);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)(size_t)command, NULL};
+    int status = 127 << 8;
+    pid_t pid;
+    if (posix_spawn(&pid, "/bin/sh", NULL, &attributes, argv, environ) == 0)
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+    posix_spawnattr_destroy(&attributes);
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    return status;
+}
+
+/* The C library's own system() would not pass through posix_spawn above. */
+EXPORT int system(const char *command)
+{
+    find_real();
+    return agent_path && command ? run_shell(command) : real.system(command);
+}

@@ -1,0 +1,105 @@
+#include "collect/agent/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void set(struct session *session, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        const char **text;
+    } texts[] = {
+        {"socket", &session->socket},   {"inside", &session->inside},   {"package", &session->package},
+        {"agent", &session->agent},     {"include", &session->include}, {"exclude", &session->exclude},
+    };
+    const struct {
+        const char *key;
+        bool *flag;
+    } flags[] = {
+        {"c_calls", &session->c_calls},
+        {"exclude_library", &session->exclude_library},
+        {"throttle", &session->throttle},
+        {"follow", &session->follow},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(key, texts[i].key) == 0)
+            *texts[i].text = value;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(key, flags[i].key) == 0)
+            *flags[i].flag = value[0] == '1';
+    if (strcmp(key, "memory_bytes") == 0)
+        session->memory_bytes = strtoull(value, NULL, 10);
+    else if (strcmp(key, "depth") == 0)
+        session->depth = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(key, "main_pid") == 0)
+        session->main_pid = strtoull(value, NULL, 10);
+}
+
+int session_parse(char *text, struct session *session)
+{
+    *session = (struct session){0};
+    uint32_t version = 0;
+    for (char *line = text, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        char *equals = strchr(line, '=');
+        if (!equals)
+            continue;
+        *equals = '\0';
+        if (strcmp(line, "version") == 0)
+            version = (uint32_t)strtoul(equals + 1, NULL, 10);
+        else
+            set(session, line, equals + 1);
+    }
+    return version == SESSION_VERSION && session->socket && session->inside && session->agent ? 0 : -1;
+}
+
+static int connect_to(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t size = strlen(name);
+    if (size > sizeof address.sun_path - 1)
+        return -1;
+    memcpy(address.sun_path + 1, name, size);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    /* A recorder that hangs must not hang the program. */
+    struct timeval patience = {.tv_sec = 2};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
+    if (connect(fd, (struct sockaddr *)&address, length) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int session_send(const struct session *session, const struct session_hello *hello, int fd)
+{
+    int connection = connect_to(session->socket);
+    if (connection < 0)
+        return -1;
+    struct iovec body = {.iov_base = (void *)(uintptr_t)hello, .iov_len = sizeof *hello};
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = control.space;
+        message.msg_controllen = sizeof control.space;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    }
+    ssize_t sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+    close(connection);
+    return sent == (ssize_t)sizeof *hello ? 0 : -1;
+}

@@ -1,0 +1,51 @@
+/*
+ * session: what the recorder tells the processes that it follows, and how they announce themselves.
+ *
+ * The recorder puts SONDE_SESSION (lines "key=value") and LD_PRELOAD into the environment of the target. The
+ * agent takes both out again before main() runs and puts them back only into what the target execs, so that
+ * the program sees its own environment. A process that records sends one `struct session_hello` with the
+ * descriptor of its arena over the recorder's socket and closes it: no descriptor stays open in the target.
+ */
+#ifndef SONDE_COLLECT_AGENT_SESSION_H
+#define SONDE_COLLECT_AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SESSION_VARIABLE "SONDE_SESSION"
+#define SESSION_VERSION  1u
+
+enum session_message {
+    SESSION_HELLO = 1,   /* I record; the arena's descriptor comes with this */
+    SESSION_REFUSED = 2, /* I am a Python that cannot be recorded; `text` says why */
+};
+
+struct session_hello {
+    uint32_t version;
+    uint32_t message; /* enum session_message */
+    uint64_t pid, parent_pid; /* as the process itself sees them */
+    uint64_t arena_bytes;
+    char text[256];
+};
+
+/* The settings of a session. Strings point into memory that lives as long as the process. */
+struct session {
+    const char *socket;  /* name in the abstract namespace */
+    const char *inside;  /* path of the extension */
+    const char *package; /* folder of the Python package */
+    const char *agent;   /* path of the agent, as in LD_PRELOAD */
+    const char *include, *exclude; /* regular expressions; NULL = none */
+    uint64_t memory_bytes;
+    uint32_t depth; /* 0 = no limit */
+    uint64_t main_pid; /* the process that the recorder started; 0 until known */
+    bool c_calls, exclude_library, throttle, follow;
+};
+
+/* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */
+int session_parse(char *text, struct session *session);
+
+/* Sends one message, with a descriptor unless fd is -1. 0 or -1; async-signal-safe. */
+int session_send(const struct session *session, const struct session_hello *hello, int fd);
+
+#endif

@@ -1,0 +1,215 @@
+#include "collect/inside/code_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "collect/inside/greenlets.h"
+#include "store/recording.h"
+
+/* What a row is made of. Texts are bytes objects; NULL reads as "". */
+struct label {
+    PyObject *name, *qualname, *file, *module;
+    uint32_t line;
+    uint8_t kind;
+};
+
+static const char *text_of(PyObject *bytes)
+{
+    return bytes ? PyBytes_AsString(bytes) : "";
+}
+
+static PyObject *attribute(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (!value)
+        PyErr_Clear();
+    return value;
+}
+
+static PyObject *attribute_utf8(PyObject *object, const char *name)
+{
+    PyObject *value = attribute(object, name);
+    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
+    Py_XDECREF(value);
+    return bytes;
+}
+
+static uint32_t attribute_line(PyObject *code)
+{
+    PyObject *value = attribute(code, "co_firstlineno");
+    long line = value ? PyLong_AsLong(value) : 0;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+/* __name__ of the globals of the function that is starting just now. */
+static PyObject *module_of_running(void)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
+    return name && PyUnicode_Check(name) ? interpreter_utf8(name) : NULL;
+}
+
+static void label_python(struct label *label, PyObject *code)
+{
+    label->kind = CODE_PYTHON;
+    label->name = attribute_utf8(code, "co_name");
+    label->qualname = attribute_utf8(code, "co_qualname");
+    label->file = attribute_utf8(code, "co_filename");
+    label->line = attribute_line(code);
+    label->module = module_of_running();
+}
+
+static PyObject *repr_utf8(PyObject *object)
+{
+    PyObject *repr = PyObject_Repr(object);
+    PyObject *bytes = repr ? interpreter_utf8(repr) : NULL;
+    Py_XDECREF(repr);
+    PyErr_Clear();
+    return bytes;
+}
+
+/* "<method 'append' of 'list' objects>": how the type of self describes the method; NULL when it has none. */
+static PyObject *repr_in_type(PyObject *self, const char *name)
+{
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *found = NULL;
+    if (key && interpreter.type_lookup)
+        found = interpreter.type_lookup(Py_TYPE(self), key);
+    Py_XDECREF(key);
+    return found ? repr_utf8(found) : NULL;
+}
+
+static PyObject *builtin_name(PyObject *function, const char *name, const char *module)
+{
+    PyObject *self = PyCFunction_GetSelf(function);
+    PyErr_Clear();
+    if (!self && *module && strcmp(module, "builtins") != 0)
+        return PyBytes_FromFormat("<%s.%s>", module, name);
+    if (!self)
+        return PyBytes_FromFormat("<%s>", name);
+    PyObject *described = repr_in_type(self, name);
+    if (described)
+        return described;
+    if (*module)
+        return PyBytes_FromFormat("<built-in method %s.%s>", module, name);
+    return PyBytes_FromFormat("<built-in method %s>", name);
+}
+
+static void label_c(struct label *label, uint64_t key, PyObject *callee)
+{
+    const char *name = *(const char **)key;
+    label->kind = CODE_C;
+    label->file = PyBytes_FromString("~");
+    label->module = attribute_utf8(callee, "__module__");
+    if (Py_TYPE(callee) == interpreter.method_descriptor_type)
+        label->name = repr_utf8(callee);
+    else
+        label->name = builtin_name(callee, name, text_of(label->module));
+}
+
+static void label_clear(struct label *label)
+{
+    Py_XDECREF(label->name);
+    Py_XDECREF(label->qualname);
+    Py_XDECREF(label->file);
+    Py_XDECREF(label->module);
+}
+
+uint32_t code_table_text(struct trace *trace, const char *text, size_t size)
+{
+    /* Equal 64-bit hashes are taken for equal texts: among a million the odds are one in ten million. */
+    uint64_t hash = map_hash_bytes(text, size);
+    uint32_t found = size ? table_find(&trace->texts, hash, (uint32_t)size) : 0;
+    if (found || !size)
+        return found;
+    uint32_t added = arena_add_text(trace->arena, text, size);
+    if (added)
+        table_add(&trace->texts, hash, (uint32_t)size, added);
+    return added;
+}
+
+static uint32_t text_row(struct trace *trace, PyObject *bytes)
+{
+    return bytes ? code_table_text(trace, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes)) : 0;
+}
+
+static uint8_t flags_of(const struct trace *trace, const struct label *label)
+{
+    const char *file = text_of(label->file);
+    uint8_t flags = 0;
+    if (label->kind == CODE_PYTHON && filter_is_library(&trace->filter, file))
+        flags |= CODE_LIBRARY;
+    if (strcmp(text_of(label->name), "<module>") == 0 || strncmp(file, "<frozen importlib", 17) == 0)
+        flags |= CODE_IMPORT;
+    return flags;
+}
+
+static uint32_t add_row(struct trace *trace, const struct label *label)
+{
+    PyObject *qualname = label->qualname ? label->qualname : label->name;
+    struct arena_code row = {
+        .name = text_row(trace, label->name),
+        .qualname = text_row(trace, qualname),
+        .file = text_row(trace, label->file),
+        .module = text_row(trace, label->module),
+        .line = label->line,
+        .kind = label->kind,
+        .flags = flags_of(trace, label),
+    };
+    if (label->kind == CODE_PYTHON &&
+        !filter_takes(&trace->filter, text_of(label->file), text_of(label->module), text_of(qualname)))
+        row.state = ARENA_CODE_EXCLUDED;
+    uint64_t hash = (uint64_t)row.name << 32 ^ (uint64_t)row.qualname << 40 ^ (uint64_t)row.file << 16 ^
+                    (uint64_t)row.module ^ (uint64_t)row.kind << 62;
+    uint32_t found = table_find(&trace->labels, hash, row.line);
+    if (found) {
+        const struct arena_code *same = &arena_codes(trace->arena)[found];
+        if (same->name == row.name && same->qualname == row.qualname && same->file == row.file &&
+            same->module == row.module)
+            return found;
+    }
+    uint32_t added = arena_add_code(trace->arena, &row);
+    if (added)
+        table_add(&trace->labels, hash, row.line, added);
+    return added;
+}
+
+uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    struct label label = {0};
+    if (kind == CALLEE_PYTHON)
+        label_python(&label, callee);
+    else
+        label_c(&label, key, callee);
+    PyErr_Clear();
+    if (kind == CALLEE_PYTHON)
+        greenlets_notice(text_of(label.file));
+    /* The table of keys is bounded by the arena's limit too: each key keeps a code object alive. */
+    uint32_t row = trace->codes.count < trace->arena->limits.codes ? add_row(trace, &label) : 0;
+    label_clear(&label);
+    if (row && table_add(&trace->codes, key, 0, row) && kind == CALLEE_PYTHON)
+        Py_INCREF(callee);
+    PyErr_Restore(type, value, traceback);
+    return row;
+}
+
+void code_table_find_library(struct trace *trace)
+{
+    PyObject *os = PyImport_ImportModule("os");
+    PyObject *file = os ? attribute_utf8(os, "__file__") : NULL;
+    char *library = trace->filter.library;
+    snprintf(library, sizeof trace->filter.library, "%s", text_of(file));
+    char *slash = strrchr(library, '/');
+    if (slash)
+        slash[1] = '\0';
+    else
+        library[0] = '\0';
+    Py_XDECREF(file);
+    Py_XDECREF(os);
+    PyErr_Clear();
+}

@@ -1,0 +1,86 @@
+#include "collect/inside/frame_hook.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "collect/inside/event_source.h"
+#include "collect/inside/tracer.h"
+
+#define STACK_RESERVE_BYTES (512u * 1024)
+
+static bool is_active;
+static bool gave_way;
+
+static __thread char *stack_limit __attribute__((tls_model("initial-exec"))); /* lowest address to be used */
+
+static char *find_stack_limit(void)
+{
+    pthread_attr_t attributes;
+    void *base = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &base, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    size_t reserve = size / 4 < STACK_RESERVE_BYTES ? size / 4 : STACK_RESERVE_BYTES;
+    return (char *)base + reserve;
+}
+
+static bool stack_is_short(void)
+{
+    char here;
+    if (!stack_limit)
+        stack_limit = find_stack_limit();
+    return &here < stack_limit;
+}
+
+/* The frames that the hook has entered end by their saved node; later calls come through the profile slot. */
+static PyObject *give_way(PyThreadState *state, void *frame, int throwing)
+{
+    char why[128];
+    gave_way = true;
+    event_source_update(why, sizeof why);
+    return interpreter.evaluate_default(state, frame, throwing);
+}
+
+/* Where the thread was before a function began is kept on the C stack: unlike a return event it cannot be
+ * mistaken, whatever happened in between. After a fork the numbers are others, and the key must do. */
+static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
+{
+    struct lane *lane = is_active ? tracer_lane() : NULL;
+    if (!lane)
+        return interpreter.evaluate_default(state, frame, throwing);
+    if (__builtin_expect(stack_is_short(), 0))
+        return give_way(state, frame, throwing);
+    PyObject *code = interpreter_evaluated_code(frame);
+    struct context *first = lane->first;
+    struct arena_thread *row = first->row;
+    uint32_t saved = row->current, skipped = row->skipped;
+    tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now());
+    PyObject *result = interpreter.evaluate_default(state, frame, throwing);
+    lane = tracer_lane();
+    if (!lane)
+        return result;
+    uint64_t now = tracer_now();
+    struct context *rest = lane->first;
+    if (rest == first && first->row == row) {
+        tracer_restore(first, saved, skipped, now);
+        rest = first->next;
+    }
+    for (; rest; rest = rest->next)
+        tracer_leave_one(rest, (uint64_t)code, now);
+    return result;
+}
+
+bool frame_hook_is_possible(void)
+{
+    return interpreter.set_evaluate && interpreter.evaluate_default && !gave_way;
+}
+
+void frame_hook_set(bool active)
+{
+    if (active == is_active || !interpreter.set_evaluate)
+        return;
+    is_active = active;
+    interpreter.set_evaluate(PyInterpreterState_Get(), active ? evaluate : interpreter.evaluate_default);
+}

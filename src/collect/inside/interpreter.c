@@ -1,0 +1,94 @@
+#include "collect/inside/interpreter.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct interpreter interpreter;
+
+static void *find(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static uint32_t running_version(void)
+{
+    /* Py_Version is data and exists from 3.11 on; the text exists everywhere: "3.9.18 (main, ...". */
+    unsigned major = 0, minor = 0, micro = 0;
+    sscanf(Py_GetVersion(), "%u.%u.%u", &major, &minor, &micro);
+    return major << 24 | minor << 16 | micro << 8 | 0xf0;
+}
+
+static void find_functions(void)
+{
+    interpreter.version = running_version();
+    interpreter.minor = (int)(interpreter.version >> 16 & 0xff);
+    interpreter.has_monitoring = interpreter.minor >= 12;
+    interpreter.function_type = find("PyFunction_Type");
+    interpreter.method_descriptor_type = find("PyMethodDescr_Type");
+    *(void **)&interpreter.frame_code = find("PyFrame_GetCode");
+    *(void **)&interpreter.frame_back = find("PyFrame_GetBack");
+    *(void **)&interpreter.type_lookup = find("_PyType_Lookup");
+    *(void **)&interpreter.vectorcall_call = find("PyVectorcall_Call");
+    *(void **)&interpreter.set_profile_of = find("_PyEval_SetProfile");
+    *(void **)&interpreter.first_thread = find("PyInterpreterState_ThreadHead");
+    *(void **)&interpreter.next_thread = find("PyThreadState_Next");
+    *(void **)&interpreter.set_evaluate = find("_PyInterpreterState_SetEvalFrameFunc");
+    *(void **)&interpreter.evaluate_default = find("_PyEval_EvalFrameDefault");
+}
+
+static bool functions_are_there(void)
+{
+    if (!interpreter.function_type || !interpreter.method_descriptor_type || !interpreter.frame_code ||
+        !interpreter.vectorcall_call)
+        return false;
+    return interpreter.has_monitoring ||
+           (interpreter.set_profile_of && interpreter.first_thread && interpreter.next_thread);
+}
+
+/* The key of len() and of list.append must lead to method table entries with just these names. */
+static bool layouts_agree(void)
+{
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *len = builtins ? PyObject_GetAttrString(builtins, "len") : NULL;
+    PyObject *append = PyObject_GetAttrString((PyObject *)&PyList_Type, "append");
+    bool agree = len && append && PyCFunction_Check(len) &&
+                 strcmp(*(const char **)interpreter_builtin_key(len), "len") == 0 &&
+                 Py_TYPE(append) == interpreter.method_descriptor_type &&
+                 strcmp(*(const char **)interpreter_descriptor_key(append), "append") == 0;
+    Py_XDECREF(append);
+    Py_XDECREF(len);
+    Py_XDECREF(builtins);
+    PyErr_Clear();
+    return agree;
+}
+
+int interpreter_init(char *why, size_t why_bytes)
+{
+    if (interpreter.version)
+        return 0;
+    const char *reason = NULL;
+    find_functions();
+    if (strstr(Py_GetVersion(), "free-threading"))
+        reason = "it is a free-threaded build, which sonde cannot trace yet; use the ordinary build";
+    else if (interpreter.version < 0x03090000 || interpreter.version >> 24 != 3)
+        reason = "it is older than CPython 3.9; sonde traces 3.9 to 3.15";
+    else if (!functions_are_there())
+        reason = "this CPython lacks functions that sonde needs";
+    else if (!layouts_agree())
+        reason = "this CPython keeps its functions in a form that sonde does not know";
+    if (!reason)
+        return 0;
+    interpreter.version = 0;
+    snprintf(why, why_bytes, "%s", reason);
+    return -1;
+}
+
+PyObject *interpreter_utf8(PyObject *text)
+{
+    PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;
+    if (!bytes)
+        PyErr_Clear();
+    return bytes;
+}

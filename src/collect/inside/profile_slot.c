@@ -1,0 +1,137 @@
+#include "collect/inside/profile_slot.h"
+
+#include <stdio.h>
+
+#include "collect/inside/tracer.h"
+
+/* As in CPython's own header, which the limited API leaves out. */
+enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
+
+static bool is_active;
+static PyObject *real_start; /* the interpreter's own start_new_thread */
+
+static void on_c_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *callable)
+{
+    if (!lane->first->trace->c_calls && !lane->first->next)
+        return;
+    if (__builtin_expect(lane->first->trace->may_leave_out, 0) &&
+        tracer_leaves_out(lane, (uint64_t)interpreter_frame_code(frame)))
+        return;
+    uint64_t key = interpreter_builtin_key(callable);
+    if (what == EVENT_C_CALL)
+        tracer_enter(lane, key, callable, CALLEE_C, tracer_now());
+    else
+        tracer_leave(lane, key, tracer_now());
+}
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    (void)object;
+    struct lane *lane = tracer_lane();
+    if (__builtin_expect(!lane, 0))
+        return 0;
+    if (what == EVENT_CALL) {
+        PyObject *code = interpreter_frame_code(frame);
+        tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now());
+    } else if (what == EVENT_RETURN) {
+        tracer_leave(lane, (uint64_t)interpreter_frame_code(frame), tracer_now());
+    } else if (what >= EVENT_C_CALL && what <= EVENT_C_RETURN) {
+        if (PyCFunction_Check(argument))
+            on_c_event(lane, frame, what, argument);
+    }
+    return 0;
+}
+
+static void set_in_all_threads(bool active)
+{
+    PyThreadState *state = interpreter.first_thread(PyInterpreterState_Get());
+    for (; state; state = interpreter.next_thread(state))
+        if (interpreter.set_profile_of(state, active ? on_event : NULL, NULL) < 0)
+            PyErr_Clear();
+}
+
+/* Runs first in a new thread: start_new_thread(boot, ((function, arguments[, names]),)). */
+static PyObject *boot(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *call = PyTuple_GetItem(arguments, 0);
+    if (!call)
+        return NULL;
+    if (is_active && interpreter.set_profile_of(PyThreadState_Get(), on_event, NULL) < 0)
+        PyErr_Clear();
+    PyObject *names = PyTuple_Size(call) > 2 ? PyTuple_GetItem(call, 2) : NULL;
+    return PyObject_Call(PyTuple_GetItem(call, 0), PyTuple_GetItem(call, 1), names);
+}
+
+static PyMethodDef boot_method = {"boot", boot, METH_VARARGS, NULL};
+
+static bool is_a_plain_start(PyObject *arguments)
+{
+    Py_ssize_t size = PyTuple_Size(arguments);
+    return (size == 2 || size == 3) && PyCallable_Check(PyTuple_GetItem(arguments, 0)) &&
+           PyTuple_Check(PyTuple_GetItem(arguments, 1)) &&
+           (size == 2 || PyDict_Check(PyTuple_GetItem(arguments, 2)));
+}
+
+/* Anything unusual goes to the interpreter's own function as it is, so that its errors are its own. */
+static PyObject *start_new_thread(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    if (!is_active || !is_a_plain_start(arguments))
+        return PyObject_CallObject(real_start, arguments);
+    PyObject *booter = PyCFunction_New(&boot_method, NULL);
+    PyObject *inner = booter ? PyTuple_Pack(1, arguments) : NULL;
+    PyObject *outer = inner ? PyTuple_Pack(2, booter, inner) : NULL;
+    PyObject *result = outer ? PyObject_CallObject(real_start, outer) : NULL;
+    Py_XDECREF(outer);
+    Py_XDECREF(inner);
+    Py_XDECREF(booter);
+    return result;
+}
+
+static PyMethodDef start_method = {"start_new_thread", start_new_thread, METH_VARARGS,
+                                   "start_new_thread(function, args[, kwargs])"};
+
+static int replace_in(PyObject *module, const char *name, PyObject *function)
+{
+    PyObject *present = module ? PyObject_GetAttrString(module, name) : NULL;
+    int result = present == real_start ? PyObject_SetAttrString(module, name, function) : 0;
+    Py_XDECREF(present);
+    PyErr_Clear();
+    return result;
+}
+
+static int replace_start(void)
+{
+    PyObject *module = PyImport_ImportModule("_thread");
+    PyObject *name = PyUnicode_FromString("_thread");
+    real_start = module ? PyObject_GetAttrString(module, "start_new_thread") : NULL;
+    PyObject *function = real_start ? PyCFunction_NewEx(&start_method, module, name) : NULL;
+    int result = function ? 0 : -1;
+    if (function) {
+        replace_in(module, "start_new_thread", function);
+        replace_in(module, "start_new", function);
+        /* threading keeps a copy, if it has been imported already */
+        PyObject *modules = PyImport_GetModuleDict();
+        PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
+        replace_in(threading, "_start_new_thread", function);
+    }
+    Py_XDECREF(function);
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return result;
+}
+
+int profile_slot_set(bool active, char *why, size_t why_bytes)
+{
+    if (active == is_active)
+        return 0;
+    if (active && !real_start && replace_start() < 0) {
+        snprintf(why, why_bytes, "_thread.start_new_thread could not be replaced");
+        return -1;
+    }
+    is_active = active;
+    set_in_all_threads(active);
+    return 0;
+}

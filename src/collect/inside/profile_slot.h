@@ -1,0 +1,15 @@
+/*
+ * profile_slot: calls and returns from the profile function of each thread (3.9 to 3.11). Threads that run
+ * already get it at once; new ones when they start, because _thread.start_new_thread is replaced by a function
+ * of the same name that sets the slot in the new thread before anything of the program runs there.
+ */
+#ifndef SONDE_COLLECT_INSIDE_PROFILE_SLOT_H
+#define SONDE_COLLECT_INSIDE_PROFILE_SLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* 0, or -1 with words. */
+int profile_slot_set(bool active, char *why, size_t why_bytes);
+
+#endif

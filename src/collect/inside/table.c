@@ -1,0 +1,49 @@
+#include "collect/inside/table.h"
+
+#include <sys/mman.h>
+
+static struct table_slot *map_slots(size_t capacity)
+{
+    void *memory = mmap(NULL, capacity * sizeof(struct table_slot), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void insert(struct table *table, const struct table_slot *slot)
+{
+    size_t mask = table->capacity - 1;
+    size_t at = table_hash(slot->key, slot->extra) & mask;
+    while (table->slots[at].row)
+        at = (at + 1) & mask;
+    table->slots[at] = *slot;
+    table->count++;
+}
+
+static bool grow(struct table *table)
+{
+    struct table larger = {.capacity = table->capacity ? table->capacity * 2 : 1024};
+    larger.slots = map_slots(larger.capacity);
+    if (!larger.slots)
+        return false;
+    for (size_t at = 0; at < table->capacity; at++)
+        if (table->slots[at].row)
+            insert(&larger, &table->slots[at]);
+    table_clear(table);
+    *table = larger;
+    return true;
+}
+
+bool table_add(struct table *table, uint64_t key, uint32_t extra, uint32_t row)
+{
+    if (table->count * 2 >= table->capacity && !grow(table))
+        return false;
+    insert(table, &(struct table_slot){.key = key, .extra = extra, .row = row});
+    return true;
+}
+
+void table_clear(struct table *table)
+{
+    if (table->slots)
+        munmap(table->slots, table->capacity * sizeof(struct table_slot));
+    *table = (struct table){0};
+}

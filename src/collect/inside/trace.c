@@ -1,0 +1,192 @@
+#include "collect/inside/trace.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/inside/code_table.h"
+#include "collect/inside/throttle.h"
+#include "store/recording.h"
+
+int trace_init(struct trace *trace, struct arena *arena, bool shared, const struct trace_settings *settings,
+               char *why, size_t why_bytes)
+{
+    *trace = (struct trace){
+        .arena = arena,
+        .shared = shared,
+        .c_calls = settings->c_calls,
+        .throttle = settings->throttle,
+        .depth = settings->depth,
+        .slot = -1,
+    };
+    if (filter_init(&trace->filter, settings->include, settings->exclude, settings->exclude_library, why,
+                    why_bytes) < 0)
+        return -1;
+    trace->may_leave_out = settings->throttle || settings->include || settings->exclude ||
+                           settings->exclude_library;
+    code_table_find_library(trace);
+    return 0;
+}
+
+void trace_clear(struct trace *trace)
+{
+    table_clear(&trace->nodes);
+    table_clear(&trace->codes);
+    table_clear(&trace->labels);
+    table_clear(&trace->texts);
+    filter_clear(&trace->filter);
+    Py_CLEAR(trace->timer);
+    if (trace->arena)
+        munmap(trace->arena, trace->arena->total_bytes);
+    trace->arena = NULL;
+}
+
+struct arena *trace_new_private_arena(uint64_t bytes)
+{
+    struct arena_limits limits = arena_limits_within(bytes);
+    void *memory = mmap(NULL, arena_bytes(&limits), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    struct arena *arena = memory;
+    struct clock_pair now = clock_read_pair(clock_has_counter());
+    arena->start_ticks = now.ticks;
+    arena->start_ns = now.ns;
+    arena->ns_per_tick = clock_has_counter() ? 0.0 : 1.0;
+    arena->python = interpreter.version;
+    arena_format(arena, &limits);
+    return arena;
+}
+
+uint32_t trace_add_thread(struct trace *trace, uint64_t now)
+{
+    struct arena *arena = trace->arena;
+    uint32_t thread = arena->thread_count;
+    uint32_t root = arena_add_node(arena, &(struct arena_node){.thread = thread});
+    uint32_t sink = arena_add_node(arena, &(struct arena_node){.thread = thread, .parent = root});
+    struct arena_thread row = {
+        .tid = (uint64_t)syscall(SYS_gettid),
+        .start_ticks = now,
+        .last_ticks = now,
+        .root = root,
+        .current = root,
+    };
+    uint32_t added = root && sink ? arena_add_thread(arena, &row) : 0;
+    if (!added)
+        arena->lost_threads++;
+    return added;
+}
+
+/* Remembers the child in its parent, so that the next call finds it at once. */
+static uint32_t remember(struct arena_node *parent, uint64_t key, uint32_t child)
+{
+    parent->child_key[1] = parent->child_key[0];
+    parent->child[1] = parent->child[0];
+    parent->child[0] = child;
+    parent->child_key[0] = key;
+    return child;
+}
+
+static uint32_t add_child(struct trace *trace, uint32_t parent, uint64_t key, uint32_t code)
+{
+    struct arena_node *nodes = arena_nodes(trace->arena);
+    struct arena_node row = {
+        .key = key,
+        .parent = parent,
+        .code = code,
+        .thread = nodes[parent].thread,
+        .depth = nodes[parent].depth + 1,
+    };
+    uint32_t child = arena_add_node(trace->arena, &row);
+    if (!child || !table_add(&trace->nodes, key, parent, child)) {
+        trace->arena->lost_calls++;
+        return TRACE_FULL;
+    }
+    return remember(&nodes[parent], key, child);
+}
+
+uint32_t trace_child(struct trace *trace, uint32_t parent, uint64_t key, PyObject *callee,
+                     enum callee_kind kind)
+{
+    struct arena_node *nodes = arena_nodes(trace->arena);
+    uint32_t child = table_find(&trace->nodes, key, parent);
+    if (child && !trace->may_leave_out)
+        return remember(&nodes[parent], key, child);
+    uint32_t code = child ? nodes[child].code : trace_code_row(trace, key);
+    if (!code)
+        code = code_table_add(trace, key, callee, kind);
+    if (!code) {
+        trace->arena->lost_calls++;
+        return TRACE_FULL;
+    }
+    if (trace->may_leave_out && throttle_leaves_out(trace, code))
+        return TRACE_LEFT_OUT;
+    if (child) /* a function that is to be throttled must come by here at every call */
+        return arena_codes(trace->arena)[code].state ? child : remember(&nodes[parent], key, child);
+    if (trace->depth && nodes[parent].depth >= trace->depth)
+        return TRACE_FULL;
+    return add_child(trace, parent, key, code);
+}
+
+uint32_t trace_code_row(const struct trace *trace, uint64_t key)
+{
+    return table_find(&trace->codes, key, 0);
+}
+
+bool trace_callee_is_python(const struct trace *trace, uint64_t key)
+{
+    uint32_t code = trace_code_row(trace, key);
+    return !code || arena_codes(trace->arena)[code].kind == CODE_PYTHON;
+}
+
+/* Rows and texts of functions keep their numbers in the new arena; losses are counted there anew. */
+static void copy_functions(struct arena *to, struct arena *from)
+{
+    memcpy(arena_codes(to), arena_codes(from), (size_t)from->code_count * sizeof(struct arena_code));
+    memcpy((char *)to + to->text_at, (char *)from + from->text_at, from->text_used);
+    to->code_count = from->code_count;
+    to->text_used = from->text_used;
+}
+
+/* The thread's open calls, root first, as nodes of the new arena; the number of the innermost. */
+static uint32_t copy_stack(struct trace *trace, struct arena_node *old, uint32_t old_root, uint32_t current,
+                           uint32_t root)
+{
+    uint32_t depth = 0;
+    for (uint32_t at = current; at != old_root; at = old[at].parent)
+        depth++;
+    uint32_t node = root;
+    for (; depth > 0 && node != TRACE_FULL; depth--) {
+        uint32_t at = current;
+        for (uint32_t up = 1; up < depth; up++)
+            at = old[at].parent;
+        node = add_child(trace, node, old[at].key, old[at].code);
+    }
+    return node == TRACE_FULL ? root : node;
+}
+
+uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, const struct arena_thread *row,
+                               uint64_t now)
+{
+    struct arena *old = trace->arena;
+    copy_functions(arena, old);
+    table_clear(&trace->nodes);
+    trace->arena = arena;
+    uint32_t thread = trace_add_thread(trace, now);
+    if (thread && row) {
+        struct arena_thread *moved = &arena_threads(arena)[thread];
+        uint32_t current = row->current;
+        if (current == trace_sink(row))
+            current = arena_nodes(old)[current].parent;
+        moved->current = copy_stack(trace, arena_nodes(old), row->root, current, moved->root);
+        if (row->current == trace_sink(row)) {
+            arena_nodes(arena)[trace_sink(moved)].parent = moved->current;
+            moved->current = trace_sink(moved);
+            moved->skipped = row->skipped;
+        }
+    }
+    munmap(old, old->total_bytes);
+    return thread;
+}

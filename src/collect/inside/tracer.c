@@ -1,0 +1,384 @@
+#include "collect/inside/tracer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collect/agent/agent.h"
+#include "collect/inside/code_table.h"
+#include "collect/inside/event_source.h"
+#include "collect/inside/greenlets.h"
+#include "collect/inside/throttle.h"
+
+struct tracer tracer;
+__thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t lane_key;
+
+/* Runs when a thread ends, without the interpreter lock: only the thread's own lane is touched. */
+static void retire(void *data)
+{
+    struct lane *lane = data;
+    uint64_t now = tracer_now();
+    tracer_own_lane = NULL;
+    for (int slot = 0; slot < TRACER_TRACES; slot++)
+        if (lane->contexts[slot].row)
+            lane->contexts[slot].row->end_ticks = now;
+    __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
+}
+
+static void init_once(void)
+{
+    static bool done;
+    if (done)
+        return;
+    done = true;
+    tracer.counter = clock_has_counter();
+    pthread_key_create(&lane_key, retire);
+}
+
+static struct lane *new_lane(void)
+{
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane) {
+        if (!__atomic_load_n(&lane->retired, __ATOMIC_ACQUIRE))
+            continue;
+        struct lane *next = lane->next_lane;
+        *lane = (struct lane){.next_lane = next};
+        return lane;
+    }
+    void *memory = mmap(NULL, sizeof(struct lane), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    struct lane *lane = memory;
+    lane->next_lane = tracer.lanes;
+    tracer.lanes = lane;
+    return lane;
+}
+
+/* The name of the threading.Thread whose _bootstrap is starting, or "MainThread"; as bytes, or NULL. */
+static PyObject *name_of_thread(void)
+{
+    PyObject *locals = PyEval_GetLocals();
+    PyObject *self = locals && PyDict_Check(locals) ? PyDict_GetItemString(locals, "self") : NULL;
+    PyObject *name = self ? PyObject_GetAttrString(self, "_name") : NULL;
+    PyErr_Clear();
+    PyObject *bytes = name && PyUnicode_Check(name) ? interpreter_utf8(name) : NULL;
+    Py_XDECREF(name);
+    return bytes;
+}
+
+static void set_name(struct trace *trace, struct arena_thread *row)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    const char *text = "MainThread";
+    PyObject *name = NULL;
+    if (row->tid != (uint64_t)getpid()) {
+        PyFrameObject *frame = PyEval_GetFrame();
+        PyObject *code = frame ? (PyObject *)interpreter.frame_code(frame) : NULL;
+        PyObject *function = code ? PyObject_GetAttrString(code, "co_name") : NULL;
+        bool starting = function && PyUnicode_CompareWithASCIIString(function, "_bootstrap") == 0;
+        name = starting ? name_of_thread() : NULL;
+        text = name ? PyBytes_AsString(name) : "";
+        Py_XDECREF(function);
+        Py_XDECREF(code);
+    }
+    row->name = code_table_text(trace, text, strlen(text));
+    Py_XDECREF(name);
+    PyErr_Restore(type, value, traceback);
+}
+
+static uint64_t timer_now(struct trace *trace, uint64_t now)
+{
+    if (!trace->timer)
+        return now;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *result = PyObject_CallObject(trace->timer, NULL);
+    double reading = 0;
+    if (result && trace->timer_unit > 0)
+        reading = (double)PyLong_AsLongLong(result);
+    else if (result)
+        reading = PyFloat_AsDouble(result) * 1e9;
+    Py_XDECREF(result);
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable(trace->timer);
+    PyErr_Restore(type, value, traceback);
+    return reading > 0 ? (uint64_t)(reading + 0.5) : 0;
+}
+
+static void join(struct context *context, struct trace *trace)
+{
+    uint32_t thread = trace_add_thread(trace, timer_now(trace, tracer_now()));
+    context->trace = trace;
+    context->nodes = arena_nodes(trace->arena);
+    context->row = thread ? &arena_threads(trace->arena)[thread] : NULL;
+    if (context->row)
+        set_name(trace, context->row);
+}
+
+struct lane *tracer_refresh_lane(void)
+{
+    struct lane *lane = tracer_own_lane;
+    if (!lane) {
+        lane = new_lane();
+        if (!lane)
+            return NULL;
+        tracer_own_lane = lane;
+        pthread_setspecific(lane_key, lane);
+    }
+    struct context **link = &lane->first;
+    for (int slot = 0; slot < TRACER_TRACES; slot++) {
+        struct trace *trace = tracer.traces[slot];
+        struct context *context = &lane->contexts[slot];
+        if (!trace || !trace->enabled)
+            continue;
+        if (context->trace != trace)
+            join(context, trace);
+        if (!context->row)
+            continue;
+        context->special = trace->throttle || trace->timer || tracer.checks_frames;
+        *link = context;
+        link = &context->next;
+    }
+    *link = NULL;
+    lane->generation = tracer.generation;
+    return lane->first ? lane : NULL;
+}
+
+static void charge(struct context *context, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    context->nodes[row->current].self_ticks += now - row->last_ticks;
+    row->last_ticks = now;
+}
+
+/* Goes to the thread's sink: what is called from here on cannot be told apart until it returns. */
+static void enter_sink(struct context *context)
+{
+    struct arena_thread *row = context->row;
+    context->nodes[trace_sink(row)].parent = row->current;
+    row->current = trace_sink(row);
+    row->skipped = 0;
+}
+
+static void leave_sink(struct context *context)
+{
+    struct arena_thread *row = context->row;
+    struct arena_node *sink = &context->nodes[trace_sink(row)];
+    if (row->skipped > 0) {
+        row->skipped--;
+        return;
+    }
+    context->nodes[sink->parent].self_ticks += sink->self_ticks;
+    sink->self_ticks = 0;
+    row->current = sink->parent;
+}
+
+enum tracer_wish tracer_enter_slowly(struct context *context, uint64_t key, PyObject *callee,
+                                     enum callee_kind kind, uint64_t now)
+{
+    struct trace *trace = context->trace;
+    struct arena_thread *row = context->row;
+    if (trace->arena->stop) { /* the recorder has gone: nobody reads what would be written */
+        trace->enabled = false;
+        tracer.generation++;
+        return TRACER_GO_ON;
+    }
+    charge(context, timer_now(trace, now));
+    if (tracer.checks_frames)
+        greenlets_resynchronise(context, kind == CALLEE_PYTHON);
+    bool in_sink = row->current == trace_sink(row);
+    uint32_t parent = in_sink ? context->nodes[row->current].parent : row->current;
+    uint32_t child = trace_child(trace, parent, key, callee, kind);
+    if (child == TRACE_LEFT_OUT)
+        return kind == CALLEE_PYTHON ? TRACER_NOT_AGAIN : TRACER_GO_ON;
+    if (in_sink) {
+        row->skipped++;
+    } else if (child == TRACE_FULL) {
+        enter_sink(context);
+    } else {
+        context->nodes[child].calls++;
+        row->current = child;
+        if (trace->throttle)
+            throttle_count(trace, child);
+    }
+    return TRACER_GO_ON;
+}
+
+/* A return that does not belong to the current node: pops what lies above the function, if it is on the stack
+ * at all; a function that began before the trace did is on none, and its return means nothing here. */
+static void leave_out_of_turn(struct context *context, uint64_t key)
+{
+    struct arena_thread *row = context->row;
+    struct arena_node *nodes = context->nodes;
+    uint32_t code = trace_code_row(context->trace, key);
+    for (uint32_t at = row->current; at != row->root; at = nodes[at].parent) {
+        if (nodes[at].key != key && (!code || nodes[at].code != code))
+            continue;
+        if (at != row->current)
+            context->trace->arena->resyncs++;
+        row->current = nodes[at].parent;
+        return;
+    }
+}
+
+enum tracer_wish tracer_leave_slowly(struct context *context, uint64_t key, uint64_t now)
+{
+    struct trace *trace = context->trace;
+    struct arena_thread *row = context->row;
+    charge(context, timer_now(trace, now));
+    if (trace->may_leave_out) {
+        uint32_t code = trace_code_row(trace, key);
+        uint8_t state = code ? arena_codes(trace->arena)[code].state : 0;
+        if (state & (ARENA_CODE_EXCLUDED | ARENA_CODE_THROTTLED))
+            return TRACER_NOT_AGAIN;
+    }
+    if (row->current == trace_sink(row))
+        leave_sink(context);
+    else
+        leave_out_of_turn(context, key);
+    if (tracer.checks_frames)
+        greenlets_resynchronise(context, trace_callee_is_python(trace, key));
+    return TRACER_GO_ON;
+}
+
+void tracer_restore_slowly(struct context *context, uint32_t current, uint32_t skipped, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    charge(context, timer_now(context->trace, now));
+    if (row->current == trace_sink(row) && current != trace_sink(row)) {
+        row->skipped = 0;
+        leave_sink(context);
+    }
+    row->current = current;
+    row->skipped = skipped;
+}
+
+bool tracer_leaves_out(const struct lane *lane, uint64_t caller)
+{
+    for (const struct context *context = lane->first; context; context = context->next) {
+        uint32_t code = context->trace->may_leave_out ? trace_code_row(context->trace, caller) : 0;
+        if (!code || !arena_codes(context->trace->arena)[code].state)
+            return false;
+    }
+    return true;
+}
+
+bool tracer_wants_c_calls(void)
+{
+    for (int slot = 0; slot < TRACER_TRACES; slot++)
+        if (tracer.traces[slot] && tracer.traces[slot]->enabled && tracer.traces[slot]->c_calls)
+            return true;
+    return false;
+}
+
+static int take_slot(struct trace *trace)
+{
+    for (int slot = 0; slot < TRACER_TRACES && trace->slot < 0; slot++) {
+        if (tracer.traces[slot])
+            continue;
+        tracer.traces[slot] = trace;
+        trace->slot = slot;
+        for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+            lane->contexts[slot] = (struct context){0};
+    }
+    return trace->slot;
+}
+
+int tracer_begin(struct trace *trace, char *why, size_t why_bytes)
+{
+    init_once();
+    if (take_slot(trace) < 0) {
+        snprintf(why, why_bytes, "more than %d profiles are active at the same time", TRACER_TRACES);
+        return -1;
+    }
+    /* Time between two recordings belongs to neither. */
+    uint64_t now = timer_now(trace, tracer_now());
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+        if (lane->contexts[trace->slot].row)
+            lane->contexts[trace->slot].row->last_ticks = now;
+    trace->enabled = true;
+    tracer.generation++;
+    tracer_refresh_lane();
+    if (event_source_update(why, why_bytes) == 0)
+        return 0;
+    trace->enabled = false;
+    tracer.generation++;
+    return -1;
+}
+
+void tracer_settle(struct trace *trace)
+{
+    if (trace->slot < 0 || !trace->enabled)
+        return;
+    uint64_t now = timer_now(trace, tracer_now());
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane) {
+        struct context *context = &lane->contexts[trace->slot];
+        if (context->row && context->trace == trace && !lane->retired)
+            charge(context, now);
+    }
+}
+
+void tracer_end(struct trace *trace)
+{
+    if (!trace->enabled)
+        return;
+    tracer_settle(trace);
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane) {
+        struct context *context = &lane->contexts[trace->slot];
+        if (!context->row || context->trace != trace)
+            continue;
+        while (context->row->current == trace_sink(context->row))
+            leave_sink(context);
+        context->row->current = context->row->root;
+    }
+    trace->enabled = false;
+    tracer.generation++;
+    event_source_update(NULL, 0);
+}
+
+void tracer_forget(struct trace *trace)
+{
+    tracer_end(trace);
+    if (trace->slot < 0)
+        return;
+    tracer.traces[trace->slot] = NULL;
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+        lane->contexts[trace->slot] = (struct context){0};
+    trace->slot = -1;
+    tracer.generation++;
+}
+
+static void move_to_own_arena(const struct agent *agent, struct trace *trace, struct context *context)
+{
+    struct arena *arena = agent->session->follow ? agent->open_arena(interpreter.version) : NULL;
+    if (!arena) /* nobody will read it, but the program must go on */
+        arena = trace_new_private_arena(1 << 22);
+    if (!arena) {
+        trace->enabled = false;
+        return;
+    }
+    uint32_t thread = trace_move_after_fork(trace, arena, context ? context->row : NULL, tracer_now());
+    if (context && thread) {
+        context->nodes = arena_nodes(arena);
+        context->row = &arena_threads(arena)[thread];
+    } else if (context) {
+        context->row = NULL;
+    }
+}
+
+void tracer_after_fork(const struct agent *agent)
+{
+    struct lane *own = tracer_own_lane;
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+        if (lane != own)
+            lane->retired = true;
+    for (int slot = 0; slot < TRACER_TRACES; slot++) {
+        struct trace *trace = tracer.traces[slot];
+        if (trace && trace->shared)
+            move_to_own_arena(agent, trace, own && own->contexts[slot].row ? &own->contexts[slot] : NULL);
+    }
+    tracer.generation++;
+}

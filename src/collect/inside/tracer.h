@@ -1,0 +1,154 @@
+/*
+ * tracer: the event source's consumer. Every call and return of every thread comes through tracer_enter and
+ * tracer_leave, which keep, for each active trace, the current node of the thread and charge the time since
+ * the thread's last event to it. One reading of the clock and one cache line of the tree for each event.
+ *
+ * A lane is what a thread keeps; a context is the lane's place in one trace. Lanes are made at a thread's
+ * first event and retired when the thread ends. All under the interpreter lock, except the fast path's own
+ * lane and the end of a thread, which touch nothing shared.
+ */
+#ifndef SONDE_COLLECT_INSIDE_TRACER_H
+#define SONDE_COLLECT_INSIDE_TRACER_H
+
+#include "base/clock.h"
+#include "collect/inside/trace.h"
+
+#define TRACER_TRACES 8 /* that may be active at the same time */
+
+struct context {
+    struct arena_thread *row; /* in the arena; NULL = this thread has no place in the trace */
+    struct arena_node *nodes;
+    struct trace *trace;
+    struct context *next; /* the next active one of the lane */
+    bool special;         /* throttling or a timer: enter and leave by the long way */
+};
+
+struct lane {
+    struct context *first; /* active contexts; NULL = none */
+    uint32_t generation;
+    bool retired; /* its thread has ended */
+    struct context contexts[TRACER_TRACES];
+    struct lane *next_lane;
+};
+
+struct tracer {
+    uint32_t generation; /* changes when a trace begins or ends: lanes look again */
+    bool counter;        /* time is the machine's counter, else ns */
+    bool checks_frames;  /* greenlets are about: believe the interpreter's frames, not the events */
+    struct trace *traces[TRACER_TRACES];
+    struct lane *lanes;
+};
+
+extern struct tracer tracer;
+extern __thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")));
+
+/* Brings the calling thread's lane up to date; NULL when nothing is active. */
+struct lane *tracer_refresh_lane(void);
+
+static inline struct lane *tracer_lane(void)
+{
+    struct lane *lane = tracer_own_lane;
+    if (__builtin_expect(lane && lane->generation == tracer.generation, 1))
+        return lane->first ? lane : NULL;
+    return tracer_refresh_lane();
+}
+
+static inline uint64_t tracer_now(void)
+{
+    return tracer.counter ? clock_counter() : clock_monotonic_ns();
+}
+
+/* What the event source may do about a call site or function from now on. */
+enum tracer_wish { TRACER_GO_ON, TRACER_NOT_AGAIN };
+
+enum tracer_wish tracer_enter_slowly(struct context *context, uint64_t key, PyObject *callee,
+                                     enum callee_kind kind, uint64_t now);
+enum tracer_wish tracer_leave_slowly(struct context *context, uint64_t key, uint64_t now);
+
+static inline enum tracer_wish tracer_enter_one(struct context *context, uint64_t key, PyObject *callee,
+                                                enum callee_kind kind, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    struct arena_node *nodes = context->nodes;
+    struct arena_node *node = &nodes[row->current];
+    uint32_t child;
+    if (__builtin_expect(node->child_key[0] == key, 1))
+        child = node->child[0];
+    else if (node->child_key[1] == key)
+        child = node->child[1];
+    else
+        return tracer_enter_slowly(context, key, callee, kind, now);
+    if (__builtin_expect(context->special, 0))
+        return tracer_enter_slowly(context, key, callee, kind, now);
+    node->self_ticks += now - row->last_ticks;
+    row->last_ticks = now;
+    nodes[child].calls++;
+    row->current = child;
+    return TRACER_GO_ON;
+}
+
+static inline enum tracer_wish tracer_leave_one(struct context *context, uint64_t key, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    struct arena_node *node = &context->nodes[row->current];
+    if (__builtin_expect(node->key != key || context->special, 0))
+        return tracer_leave_slowly(context, key, now);
+    node->self_ticks += now - row->last_ticks;
+    row->last_ticks = now;
+    row->current = node->parent;
+    return TRACER_GO_ON;
+}
+
+static inline enum tracer_wish tracer_enter(struct lane *lane, uint64_t key, PyObject *callee,
+                                            enum callee_kind kind, uint64_t now)
+{
+    struct context *context = lane->first;
+    enum tracer_wish wish = tracer_enter_one(context, key, callee, kind, now);
+    while (__builtin_expect((context = context->next) != NULL, 0))
+        if (tracer_enter_one(context, key, callee, kind, now) == TRACER_GO_ON)
+            wish = TRACER_GO_ON;
+    return wish;
+}
+
+static inline enum tracer_wish tracer_leave(struct lane *lane, uint64_t key, uint64_t now)
+{
+    struct context *context = lane->first;
+    enum tracer_wish wish = tracer_leave_one(context, key, now);
+    while (__builtin_expect((context = context->next) != NULL, 0))
+        if (tracer_leave_one(context, key, now) == TRACER_GO_ON)
+            wish = TRACER_GO_ON;
+    return wish;
+}
+
+/* Goes back to where the thread was when a function began. */
+void tracer_restore_slowly(struct context *context, uint32_t current, uint32_t skipped, uint64_t now);
+
+static inline void tracer_restore(struct context *context, uint32_t current, uint32_t skipped, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    if (__builtin_expect(context->special || row->current == trace_sink(row), 0)) {
+        tracer_restore_slowly(context, current, skipped, now);
+        return;
+    }
+    context->nodes[row->current].self_ticks += now - row->last_ticks;
+    row->last_ticks = now;
+    row->current = current;
+}
+
+/* Whether all active traces leave this Python function out, and with it the C functions that it calls. */
+bool tracer_leaves_out(const struct lane *lane, uint64_t caller);
+
+/* Starts or stops recording into the trace. 0, or -1 with words. Interpreter lock held. */
+int tracer_begin(struct trace *trace, char *why, size_t why_bytes);
+void tracer_end(struct trace *trace);
+/* Forgets a trace that has ended for good. */
+void tracer_forget(struct trace *trace);
+/* Charges the time since each thread's last event, so that a snapshot taken now is complete. */
+void tracer_settle(struct trace *trace);
+/* Whether an active trace wants C calls. */
+bool tracer_wants_c_calls(void);
+/* In the child of a fork, before anything else: shared traces move to arenas of their own. */
+struct agent;
+void tracer_after_fork(const struct agent *agent);
+
+#endif

@@ -1,0 +1,313 @@
+#include "collect/recorder/drain.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/agent/arena.h"
+#include "store/writer.h"
+
+#define NOT_MAPPED UINT32_MAX
+
+/* What was written of a node so far. */
+struct written_node {
+    uint32_t id; /* the file's; NOT_MAPPED = makes no sense */
+    uint64_t calls, self_ns;
+};
+
+struct drain {
+    struct arena *arena;
+    struct writer *writer;
+    uint32_t process;
+    uint32_t *codes; /* the file's ids, by arena row */
+    uint32_t code_count, code_capacity;
+    uint8_t *code_flags; /* as written */
+    uint32_t *threads;
+    uint32_t thread_count, thread_capacity;
+    struct written_node *nodes;
+    uint32_t node_count, node_capacity;
+    uint64_t senseless_rows;
+    bool out_of_memory;
+};
+
+struct drain *drain_new(struct arena *arena, struct writer *writer, uint32_t process)
+{
+    struct drain *drain = calloc(1, sizeof *drain);
+    if (drain)
+        *drain = (struct drain){.arena = arena, .writer = writer, .process = process};
+    return drain;
+}
+
+void drain_free(struct drain *drain)
+{
+    if (!drain)
+        return;
+    free(drain->codes);
+    free(drain->code_flags);
+    free(drain->threads);
+    free(drain->nodes);
+    free(drain);
+}
+
+/* Room for `count` rows; false, for good, when memory ran out. */
+static bool make_room(struct drain *drain, void **rows, uint32_t *capacity, uint32_t count, size_t row_bytes)
+{
+    if (count <= *capacity)
+        return true;
+    uint32_t larger = count + count / 2 + 64;
+    void *grown = drain->out_of_memory ? NULL : realloc(*rows, (size_t)larger * row_bytes);
+    if (!grown) {
+        drain->out_of_memory = true;
+        return false;
+    }
+    *rows = grown;
+    *capacity = larger;
+    return true;
+}
+
+static uint32_t copy_text(struct drain *drain, uint32_t text)
+{
+    uint32_t size;
+    const char *bytes = arena_text(drain->arena, text, &size);
+    return bytes ? writer_string(drain->writer, bytes, size) : 0;
+}
+
+static struct code read_code(struct drain *drain, const struct arena_code *row)
+{
+    return (struct code){
+        .name = copy_text(drain, row->name),
+        .qualname = copy_text(drain, row->qualname),
+        .file = copy_text(drain, row->file),
+        .module = copy_text(drain, row->module),
+        .line = row->line,
+        .kind = row->kind,
+        .flags = row->flags,
+    };
+}
+
+static void step_codes(struct drain *drain)
+{
+    uint32_t count = arena_code_count(drain->arena), capacity = drain->code_capacity;
+    const struct arena_code *rows = arena_codes(drain->arena);
+    if (!make_room(drain, (void **)&drain->codes, &drain->code_capacity, count, sizeof *drain->codes) ||
+        !make_room(drain, (void **)&drain->code_flags, &capacity, count, 1))
+        return;
+    for (uint32_t i = drain->code_count; i < count; i++) {
+        struct code code = read_code(drain, &rows[i]);
+        drain->codes[i] = i ? writer_code(drain->writer, &code) : 0;
+        drain->code_flags[i] = code.flags;
+    }
+    for (uint32_t i = 1; i < drain->code_count; i++) {
+        if (drain->code_flags[i] == rows[i].flags)
+            continue;
+        struct code code = read_code(drain, &rows[i]);
+        writer_update_code(drain->writer, drain->codes[i], &code);
+        drain->code_flags[i] = code.flags;
+    }
+    drain->code_count = count;
+}
+
+static uint64_t moment(const struct clock_rate *rate, uint64_t ticks)
+{
+    return ticks ? clock_to_ns(rate, ticks) : 0;
+}
+
+static void step_threads(struct drain *drain, const struct clock_rate *rate)
+{
+    uint32_t count = arena_thread_count(drain->arena);
+    const struct arena_thread *rows = arena_threads(drain->arena);
+    if (!make_room(drain, (void **)&drain->threads, &drain->thread_capacity, count, sizeof *drain->threads))
+        return;
+    for (uint32_t i = drain->thread_count; i < count; i++) {
+        struct thread thread = {
+            .process = drain->process,
+            .name = copy_text(drain, rows[i].name),
+            .tid = rows[i].tid,
+            .start_ns = moment(rate, rows[i].start_ticks),
+        };
+        drain->threads[i] = i ? writer_thread(drain->writer, &thread) : 0;
+    }
+    drain->thread_count = count;
+}
+
+static bool is_root(const struct arena *arena, uint32_t node, uint32_t thread)
+{
+    const struct arena_thread *rows = arena_threads((struct arena *)arena);
+    return thread < arena_thread_count(arena) && rows[thread].root == node;
+}
+
+static uint32_t map_node(struct drain *drain, const struct arena_node *rows, uint32_t i)
+{
+    const struct arena_node *row = &rows[i];
+    if (row->code == 0)
+        return is_root(drain->arena, i, row->thread) ? 0 : NOT_MAPPED;
+    if (row->parent >= i || row->code >= drain->code_count || drain->nodes[row->parent].id == NOT_MAPPED) {
+        drain->senseless_rows++;
+        return NOT_MAPPED;
+    }
+    const struct node node = {.parent = drain->nodes[row->parent].id, .code = drain->codes[row->code]};
+    return writer_node(drain->writer, &node);
+}
+
+static void step_nodes(struct drain *drain)
+{
+    uint32_t count = arena_node_count(drain->arena);
+    const struct arena_node *rows = arena_nodes(drain->arena);
+    if (!make_room(drain, (void **)&drain->nodes, &drain->node_capacity, count, sizeof *drain->nodes))
+        return;
+    for (uint32_t i = drain->node_count; i < count; i++)
+        drain->nodes[i] = (struct written_node){.id = i ? map_node(drain, rows, i) : NOT_MAPPED};
+    drain->node_count = count;
+}
+
+/* Rounds the total, not the difference, so that steps add up to what one step would have written. */
+static void write_node(struct drain *drain, const struct clock_rate *rate, uint32_t i, uint64_t calls,
+                       uint64_t self_ticks)
+{
+    struct written_node *node = &drain->nodes[i];
+    uint32_t thread = arena_nodes(drain->arena)[i].thread;
+    uint64_t self_ns = clock_span_ns(rate, self_ticks);
+    if (node->id == NOT_MAPPED || node->id == 0 || thread >= drain->thread_count)
+        return;
+    uint64_t more_calls = calls > node->calls ? calls - node->calls : 0;
+    uint64_t more_ns = self_ns > node->self_ns ? self_ns - node->self_ns : 0;
+    if (!more_calls && !more_ns)
+        return;
+    const struct call_row row = {
+        .thread = drain->threads[thread], .node = node->id, .calls = more_calls, .self_ns = more_ns};
+    writer_calls(drain->writer, drain->process, &row);
+    node->calls += more_calls;
+    node->self_ns += more_ns;
+}
+
+/* Time in a thread's sink belongs to the node that it hangs on at this moment. */
+static uint64_t *sink_shares(struct drain *drain)
+{
+    const struct arena_node *rows = arena_nodes(drain->arena);
+    uint64_t *shares = NULL;
+    for (uint32_t i = 1; i < drain->node_count; i++) {
+        if (rows[i].code != 0 || !rows[i].self_ticks || is_root(drain->arena, i, rows[i].thread))
+            continue;
+        if (!shares)
+            shares = calloc(drain->node_count, sizeof *shares);
+        if (shares && rows[i].parent < drain->node_count)
+            shares[rows[i].parent] += rows[i].self_ticks;
+    }
+    return shares;
+}
+
+static void step_calls(struct drain *drain, const struct clock_rate *rate)
+{
+    const struct arena_node *rows = arena_nodes(drain->arena);
+    uint64_t *shares = sink_shares(drain);
+    for (uint32_t i = 1; i < drain->node_count; i++)
+        write_node(drain, rate, i, __atomic_load_n(&rows[i].calls, __ATOMIC_RELAXED),
+                   __atomic_load_n(&rows[i].self_ticks, __ATOMIC_RELAXED) + (shares ? shares[i] : 0));
+    free(shares);
+}
+
+static struct clock_rate own_rate(const struct arena *arena, const struct clock_rate *rate)
+{
+    if (!(arena->ns_per_tick > 0) || !isfinite(arena->ns_per_tick))
+        return *rate;
+    struct clock_pair start = {.ticks = arena->start_ticks, .ns = arena->start_ns};
+    return (struct clock_rate){.origin = start, .ns_per_tick = arena->ns_per_tick};
+}
+
+void drain_step(struct drain *drain, const struct clock_rate *rate)
+{
+    struct clock_rate used = own_rate(drain->arena, rate);
+    step_codes(drain);
+    step_threads(drain, &used);
+    step_nodes(drain);
+    if (!drain->out_of_memory)
+        step_calls(drain, &used);
+}
+
+/* Functions that were running when their process ended: the time since the thread's last event is theirs. */
+static void close_open_calls(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    const struct arena_thread *threads = arena_threads(drain->arena);
+    const struct arena_node *nodes = arena_nodes(drain->arena);
+    for (uint32_t i = 1; i < drain->thread_count; i++) {
+        uint64_t until = threads[i].end_ticks ? threads[i].end_ticks : end_ticks;
+        uint32_t current = threads[i].current;
+        if (current >= drain->node_count || current == threads[i].root || until <= threads[i].last_ticks)
+            continue;
+        if (nodes[current].code == 0 && nodes[current].parent < drain->node_count)
+            current = nodes[current].parent;
+        write_node(drain, rate, current, nodes[current].calls,
+                   nodes[current].self_ticks + (until - threads[i].last_ticks));
+    }
+}
+
+static void end_threads(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    const struct arena_thread *rows = arena_threads(drain->arena);
+    for (uint32_t i = 1; i < drain->thread_count; i++) {
+        uint64_t end = rows[i].end_ticks ? rows[i].end_ticks : end_ticks;
+        struct thread thread = {
+            .process = drain->process,
+            .name = copy_text(drain, rows[i].name),
+            .tid = rows[i].tid,
+            .start_ns = moment(rate, rows[i].start_ticks),
+            .end_ns = moment(rate, end),
+        };
+        writer_update_thread(drain->writer, drain->threads[i], &thread);
+    }
+}
+
+static void note(struct drain *drain, enum note_kind kind, uint64_t count, const char *text)
+{
+    if (!count)
+        return;
+    const struct note row = {.process = drain->process,
+                             .kind = kind,
+                             .count = count,
+                             .text = writer_string(drain->writer, text, strlen(text))};
+    writer_note(drain->writer, &row);
+}
+
+static void note_losses(struct drain *drain)
+{
+    const struct arena *arena = drain->arena;
+    note(drain, NOTE_LOSS, arena->lost_calls,
+         "calls counted as part of their caller because the call tree was full (--max-size raises the limit)");
+    note(drain, NOTE_LOSS, arena->lost_threads, "threads not recorded because the thread table was full");
+    note(drain, NOTE_LOSS, drain->senseless_rows,
+         "rows passed over because the program overwrote the recorder's memory");
+    note(drain, NOTE_LOSS, drain->out_of_memory, "the recorder ran out of memory: later calls are missing");
+}
+
+static void note_throttled(struct drain *drain)
+{
+    const struct arena_code *rows = arena_codes(drain->arena);
+    for (uint32_t i = 1; i < drain->code_count; i++) {
+        if (!(rows[i].flags & CODE_THROTTLED))
+            continue;
+        uint32_t name_size, file_size;
+        const char *name = arena_text(drain->arena, rows[i].qualname, &name_size);
+        const char *file = arena_text(drain->arena, rows[i].file, &file_size);
+        char text[1024];
+        snprintf(text, sizeof text, "%.*s (%.*s:%" PRIu32 ") was switched off after so many short calls",
+                 name ? (int)name_size : 0, name ? name : "", file ? (int)file_size : 0, file ? file : "",
+                 rows[i].line);
+        note(drain, NOTE_THROTTLED, rows[i].calls, text);
+    }
+}
+
+void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    drain_step(drain, rate);
+    if (drain->out_of_memory) {
+        note_losses(drain);
+        return;
+    }
+    struct clock_rate used = own_rate(drain->arena, rate);
+    close_open_calls(drain, &used, end_ticks);
+    end_threads(drain, &used, end_ticks);
+    note_losses(drain);
+    note_throttled(drain);
+}

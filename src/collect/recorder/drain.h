@@ -1,0 +1,28 @@
+/*
+ * drain: an arena's content → records of the file, again and again: each step writes what has changed since
+ * the last. The arena may be written to meanwhile, and is not trusted: rows that make no sense are passed over
+ * and counted.
+ */
+#ifndef SONDE_COLLECT_RECORDER_DRAIN_H
+#define SONDE_COLLECT_RECORDER_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+struct arena;
+struct drain;
+struct writer;
+
+/* NULL when memory ran out. The arena stays the caller's and must outlive the drain. */
+struct drain *drain_new(struct arena *arena, struct writer *writer, uint32_t process);
+void drain_free(struct drain *drain);
+
+/* Writes what is new. `rate` turns ticks into ns, unless the arena brings its own. */
+void drain_step(struct drain *drain, const struct clock_rate *rate);
+/* The last step: threads that were in the middle of a function are charged until `end_ticks`, and what was
+ * lost is noted. */
+void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
+
+#endif

@@ -1,0 +1,130 @@
+#include "collect/recorder/followed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "collect/agent/arena.h"
+#include "collect/agent/session.h"
+#include "collect/recorder/drain.h"
+#include "store/writer.h"
+
+#define COMMAND_BYTES_MAX ((size_t)1 << 20)
+
+static uint32_t intern(struct writer *writer, const char *text)
+{
+    return text ? writer_string(writer, text, strlen(text)) : 0;
+}
+
+/* The words of /proc/PID/cmdline, described. */
+static uint32_t command_of(struct writer *writer, pid_t pid, followed_describe *describe)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    struct bytes bytes = {0};
+    if (bytes_read_file(&bytes, path, COMMAND_BYTES_MAX, NULL) != 0 || bytes.size == 0) {
+        bytes_clear(&bytes);
+        return 0;
+    }
+    bytes_put_u8(&bytes, 0);
+    int count = 0;
+    char *words[256];
+    for (size_t at = 0; !bytes.failed && at + 1 < bytes.size && count < 256; count++) {
+        words[count] = (char *)bytes.data + at;
+        at += strlen(words[count]) + 1;
+    }
+    char *text = describe(count, words);
+    uint32_t id = intern(writer, text);
+    free(text);
+    bytes_clear(&bytes);
+    return id;
+}
+
+static uint32_t executable_of(struct writer *writer, pid_t pid)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    return size > 0 ? writer_string(writer, path, (size_t)size) : 0;
+}
+
+static uint32_t python_of(struct writer *writer, const struct arena *arena)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%u.%u.%u", arena->python >> 24, arena->python >> 16 & 0xff,
+             arena->python >> 8 & 0xff);
+    return intern(writer, text);
+}
+
+static void *map_arena(const struct session_hello *hello, int fd)
+{
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0 || (uint64_t)status.st_size < hello->arena_bytes)
+        return NULL;
+    /* The target could shrink its memfd under our feet, were it not sealed against that. */
+    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+    void *memory = mmap(NULL, hello->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (arena_is_sound(memory, hello->arena_bytes))
+        return memory;
+    munmap(memory, hello->arena_bytes);
+    return NULL;
+}
+
+int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello, int fd,
+                  struct writer *writer, followed_describe *describe)
+{
+    *followed = (struct followed){.pid = pid, .pidfd = -1, .arena_bytes = hello->arena_bytes};
+    followed->arena = map_arena(hello, fd);
+    if (!followed->arena)
+        return -1;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    followed->process = (struct process){
+        .pid = (uint64_t)pid,
+        .parent = parent,
+        .rank = UINT32_MAX,
+        .host = intern(writer, host),
+        .command = command_of(writer, pid, describe),
+        .python = python_of(writer, followed->arena),
+        .exe = executable_of(writer, pid),
+        .start_ns = ((struct arena *)followed->arena)->start_ns,
+        .exit_code = INT32_MIN,
+    };
+    followed->id = writer_process(writer, &followed->process);
+    followed->drain = drain_new(followed->arena, writer, followed->id);
+    followed->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    return followed->drain ? 0 : -1;
+}
+
+void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate, bool ended,
+                    int32_t exit_code)
+{
+    struct clock_pair now = clock_read_pair(clock_has_counter());
+    drain_finish(followed->drain, rate, now.ticks);
+    followed->process.end_ns = ended ? now.ns : 0;
+    followed->process.exit_code = exit_code;
+    writer_update_process(writer, followed->id, &followed->process);
+    ((struct arena *)followed->arena)->stop = 1;
+    munmap(followed->arena, followed->arena_bytes);
+    drain_free(followed->drain);
+    if (followed->pidfd >= 0)
+        close(followed->pidfd);
+    followed->arena = NULL;
+    followed->drain = NULL;
+    followed->pidfd = -1;
+}
+
+bool followed_has_ended(const struct followed *followed)
+{
+    return kill(followed->pid, 0) != 0 && errno == ESRCH;
+}

@@ -1,0 +1,42 @@
+/*
+ * followed: one process that records, as the recorder knows it: its arena, what of it has been written, and a
+ * descriptor that tells when it ends.
+ */
+#ifndef SONDE_COLLECT_RECORDER_FOLLOWED_H
+#define SONDE_COLLECT_RECORDER_FOLLOWED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "store/recording.h"
+
+struct drain;
+struct session_hello;
+struct writer;
+
+struct followed {
+    pid_t pid;   /* as the recorder sees it */
+    int pidfd;   /* -1 = the kernel has none; it is looked for at every checkpoint */
+    void *arena; /* mapped; NULL = ended */
+    uint64_t arena_bytes;
+    struct drain *drain;
+    uint32_t id; /* in the file */
+    struct process process;
+};
+
+/* Makes a text for the file out of a command line: joined, without secrets. A new string or NULL. */
+typedef char *followed_describe(int argc, char *const *argv);
+
+/* Maps the arena behind `fd` (which stays the caller's) and announces the process in the file. -1 when the
+ * message or the arena makes no sense. */
+int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello, int fd,
+                  struct writer *writer, followed_describe *describe);
+/* The last words of a process that has ended, or will not be followed any more. */
+void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate, bool ended,
+                    int32_t exit_code);
+/* Whether it has ended (asked without a pidfd, too). */
+bool followed_has_ended(const struct followed *followed);
+
+#endif

@@ -1,0 +1,383 @@
+#include "collect/recorder/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "collect/agent/session.h"
+#include "collect/recorder/drain.h"
+#include "collect/recorder/launch.h"
+#include "store/writer.h"
+
+#define FIRST_CHECKPOINT_NS 100000000u
+#define LAST_INTERVAL_NS    10000000000u
+#define ORPHAN_GRACE_MS     100   /* for children that end together with the target */
+#define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
+#define CLOCK_TOLERANCE     0.001 /* a counter that changes its rate by more is not to be trusted */
+
+struct recorder {
+    const struct recorder_options *options;
+    struct recorder_result *result;
+    int listener, signals;
+    sigset_t old_mask;
+    pid_t target;
+    bool target_ended;
+    struct followed *followed;
+    size_t count, capacity;
+    struct clock_pair start;
+    double first_rate; /* ns per tick at the first checkpoint */
+    uint64_t interval_ns, next_ns;
+    uint64_t last_forward_ns[65];
+};
+
+static const int handled_signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+                                      SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+
+static struct clock_rate current_rate(const struct recorder *recorder)
+{
+    bool counter = clock_has_counter();
+    return clock_rate_between(recorder->start, clock_read_pair(counter), counter);
+}
+
+static int open_listener(char *name, size_t name_bytes, struct err *err)
+{
+    uint8_t random[12];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return err_set_errno(err, "no random numbers to be had");
+    size_t used = (size_t)snprintf(name, name_bytes, "sonde-");
+    for (size_t i = 0; i < sizeof random; i++)
+        used += (size_t)snprintf(name + used, name_bytes - used, "%02x", random[i]);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, name, used);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, 4096) == 0)
+        return fd;
+    err_set_errno(err, "cannot open a socket for the target");
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int take_signals(struct recorder *recorder, struct err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof handled_signals / sizeof *handled_signals; i++)
+        sigaddset(&set, handled_signals[i]);
+    sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
+    recorder->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return recorder->signals >= 0 ? 0 : err_set_errno(err, "cannot watch signals");
+}
+
+static struct followed *find_followed(struct recorder *recorder, pid_t pid)
+{
+    for (size_t i = recorder->count; i-- > 0;)
+        if (recorder->followed[i].pid == pid)
+            return &recorder->followed[i];
+    return NULL;
+}
+
+static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
+{
+    struct clock_rate rate = current_rate(recorder);
+    followed_close(followed, recorder->options->writer, &rate, ended, exit_code);
+}
+
+static struct followed *new_followed(struct recorder *recorder)
+{
+    if (recorder->count == recorder->capacity) {
+        size_t capacity = recorder->capacity * 2 + 16;
+        struct followed *grown = realloc(recorder->followed, capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        recorder->followed = grown;
+        recorder->capacity = capacity;
+    }
+    return &recorder->followed[recorder->count++];
+}
+
+static void take_process(struct recorder *recorder, const struct session_hello *hello, pid_t pid, int fd)
+{
+    const struct recorder_options *options = recorder->options;
+    struct followed *before = find_followed(recorder, pid);
+    if (before && before->arena) /* it has become another program */
+        finish(recorder, before, true, INT32_MIN);
+    struct followed *parent = find_followed(recorder, (pid_t)hello->parent_pid);
+    uint32_t parent_id = before ? before->process.parent : parent ? parent->id : 0;
+    struct followed *followed = new_followed(recorder);
+    if (!followed)
+        return;
+    if (followed_open(followed, pid, parent_id, hello, fd, options->writer, options->describe) == 0)
+        recorder->result->processes++;
+    else
+        recorder->count--;
+}
+
+static void note_refusal(struct recorder *recorder, const struct session_hello *hello, pid_t pid)
+{
+    bool is_target = pid == recorder->target;
+    char why[sizeof hello->text + 1];
+    snprintf(why, sizeof why, "%.*s", (int)sizeof hello->text, hello->text);
+    recorder->result->target_refused |= is_target;
+    recorder->options->refused((uint64_t)pid, is_target, why);
+    struct writer *writer = recorder->options->writer;
+    const struct note note = {
+        .kind = NOTE_REFUSED, .count = 1, .text = writer_string(writer, why, strlen(why))};
+    writer_note(writer, &note);
+}
+
+/* One message, with at most one descriptor. */
+static bool receive(int connection, struct session_hello *hello, int *fd)
+{
+    struct iovec body = {.iov_base = hello, .iov_len = sizeof *hello};
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {.msg_iov = &body,
+                             .msg_iovlen = 1,
+                             .msg_control = control.space,
+                             .msg_controllen = sizeof control.space};
+    *fd = -1;
+    ssize_t got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(fd, CMSG_DATA(header), sizeof *fd);
+    return got == (ssize_t)sizeof *hello && hello->version == SESSION_VERSION;
+}
+
+static void take_message(struct recorder *recorder, int connection)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    const struct timeval patience = {.tv_sec = 2};
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct session_hello hello;
+    int fd;
+    if (receive(connection, &hello, &fd) && (peer.uid == getuid() || peer.uid == 0)) {
+        if (hello.message == SESSION_HELLO)
+            take_process(recorder, &hello, peer.pid, fd);
+        else if (hello.message == SESSION_REFUSED)
+            note_refusal(recorder, &hello, peer.pid);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void take_messages(struct recorder *recorder)
+{
+    int connection;
+    while ((connection = accept4(recorder->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        take_message(recorder, connection);
+        close(connection);
+    }
+}
+
+static int32_t exit_code_of(int status)
+{
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void reap_target(struct recorder *recorder)
+{
+    int status;
+    if (waitpid(recorder->target, &status, WNOHANG) != recorder->target)
+        return;
+    recorder->target_ended = true;
+    recorder->result->status = status;
+    recorder->result->end_ns = clock_monotonic_ns();
+    take_messages(recorder);
+    struct followed *followed = find_followed(recorder, recorder->target);
+    if (followed && followed->arena)
+        finish(recorder, followed, true, exit_code_of(status));
+}
+
+/* What the terminal sends goes to the whole foreground group, the target included; what somebody sends to this
+ * process alone was meant for the program. A second copy within a moment is one kill of the whole group. */
+static void forward(struct recorder *recorder, const struct signalfd_siginfo *info)
+{
+    uint64_t now = clock_monotonic_ns();
+    if (info->ssi_code == SI_KERNEL || info->ssi_signo > 64 || recorder->target_ended ||
+        now - recorder->last_forward_ns[info->ssi_signo] < 100000000u)
+        return;
+    recorder->last_forward_ns[info->ssi_signo] = now;
+    kill(recorder->target, (int)info->ssi_signo);
+}
+
+static void take_pending_signals(struct recorder *recorder)
+{
+    struct signalfd_siginfo info;
+    while (read(recorder->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            reap_target(recorder);
+        else
+            forward(recorder, &info);
+    }
+}
+
+static void forget_ended(struct recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->count; i++) {
+        struct followed *followed = &recorder->followed[i];
+        if (followed->arena && followed->pid != recorder->target && followed_has_ended(followed))
+            finish(recorder, followed, true, INT32_MIN);
+    }
+}
+
+static void checkpoint(struct recorder *recorder)
+{
+    struct clock_rate rate = current_rate(recorder);
+    if (recorder->first_rate == 0)
+        recorder->first_rate = rate.ns_per_tick;
+    forget_ended(recorder);
+    for (size_t i = 0; i < recorder->count; i++)
+        if (recorder->followed[i].arena)
+            drain_step(recorder->followed[i].drain, &rate);
+    writer_flush(recorder->options->writer);
+    uint64_t now = clock_monotonic_ns();
+    recorder->next_ns = now + recorder->interval_ns;
+    recorder->interval_ns =
+        recorder->interval_ns * 2 < LAST_INTERVAL_NS ? recorder->interval_ns * 2 : LAST_INTERVAL_NS;
+    if (recorder->options->checkpoint)
+        recorder->options->checkpoint(now - recorder->result->start_ns);
+}
+
+static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)
+{
+    size_t count = 0;
+    polled[count++] = (struct pollfd){.fd = recorder->signals, .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = recorder->listener, .events = POLLIN};
+    for (size_t i = 0; i < recorder->count && count < POLLED_MAX; i++)
+        if (recorder->followed[i].arena && recorder->followed[i].pidfd >= 0)
+            polled[count++] = (struct pollfd){.fd = recorder->followed[i].pidfd, .events = POLLIN};
+    return count;
+}
+
+/* The target's own end comes with its exit code through SIGCHLD. */
+static void take_ends(struct recorder *recorder, const struct pollfd *polled, size_t count)
+{
+    for (size_t p = 2; p < count; p++) {
+        if (!(polled[p].revents & POLLIN))
+            continue;
+        for (size_t i = 0; i < recorder->count; i++) {
+            struct followed *followed = &recorder->followed[i];
+            if (followed->arena && followed->pidfd == polled[p].fd && followed->pid != recorder->target)
+                finish(recorder, followed, true, INT32_MIN);
+        }
+    }
+}
+
+static void wait_and_handle(struct recorder *recorder, int timeout_ms)
+{
+    struct pollfd polled[POLLED_MAX];
+    size_t count = list_descriptors(recorder, polled);
+    if (poll(polled, count, timeout_ms) <= 0)
+        return;
+    take_messages(recorder);
+    take_pending_signals(recorder);
+    take_ends(recorder, polled, count);
+}
+
+static uint32_t still_running(const struct recorder *recorder)
+{
+    uint32_t running = 0;
+    for (size_t i = 0; i < recorder->count; i++)
+        running += recorder->followed[i].arena != NULL;
+    return running;
+}
+
+static void follow_until_end(struct recorder *recorder)
+{
+    while (!recorder->target_ended) {
+        uint64_t now = clock_monotonic_ns();
+        if (now >= recorder->next_ns)
+            checkpoint(recorder);
+        else
+            wait_and_handle(recorder, (int)((recorder->next_ns - now) / 1000000u) + 1);
+    }
+    uint64_t until = clock_monotonic_ns() + ORPHAN_GRACE_MS * 1000000u;
+    while (still_running(recorder) && clock_monotonic_ns() < until) {
+        wait_and_handle(recorder, 10);
+        forget_ended(recorder);
+    }
+}
+
+static void note_clock(struct recorder *recorder)
+{
+    struct clock_rate rate = current_rate(recorder);
+    double change = recorder->first_rate > 0 ? rate.ns_per_tick / recorder->first_rate - 1 : 0;
+    if (change < CLOCK_TOLERANCE && change > -CLOCK_TOLERANCE)
+        return;
+    static const char text[] = "the machine's counter changed its rate during the run: times are less exact";
+    const struct note note = {
+        .kind = NOTE_CLOCK, .count = 1, .text = writer_string(recorder->options->writer, text, sizeof text - 1)};
+    writer_note(recorder->options->writer, &note);
+}
+
+static void finish_all(struct recorder *recorder)
+{
+    recorder->result->left_running = still_running(recorder);
+    for (size_t i = 0; i < recorder->count; i++)
+        if (recorder->followed[i].arena)
+            finish(recorder, &recorder->followed[i], false, INT32_MIN);
+    note_clock(recorder);
+    writer_flush(recorder->options->writer);
+}
+
+static int start(struct recorder *recorder, struct err *err)
+{
+    char name[64];
+    if (take_signals(recorder, err) < 0)
+        return -1;
+    recorder->listener = open_listener(name, sizeof name, err);
+    if (recorder->listener < 0)
+        return -1;
+    struct bytes settings = {0};
+    bytes_putf(&settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, name, recorder->options->agent,
+               recorder->options->settings);
+    bytes_put_u8(&settings, 0);
+    const struct launch launch = {.argv = recorder->options->argv,
+                                  .agent = recorder->options->agent,
+                                  .settings = (char *)settings.data,
+                                  .mask = &recorder->old_mask};
+    recorder->start = clock_read_pair(clock_has_counter());
+    recorder->result->start_ns = recorder->start.ns;
+    recorder->target = settings.failed ? err_set(err, "out of memory") : launch_start(&launch, err);
+    bytes_clear(&settings);
+    return recorder->target > 0 ? 0 : -1;
+}
+
+int recorder_run(const struct recorder_options *options, struct recorder_result *result, struct err *err)
+{
+    *result = (struct recorder_result){0};
+    struct recorder recorder = {.options = options, .result = result, .listener = -1, .signals = -1};
+    int outcome = start(&recorder, err);
+    if (outcome == 0) {
+        recorder.interval_ns = FIRST_CHECKPOINT_NS;
+        recorder.next_ns = result->start_ns + FIRST_CHECKPOINT_NS;
+        follow_until_end(&recorder);
+        finish_all(&recorder);
+    }
+    if (recorder.listener >= 0)
+        close(recorder.listener);
+    if (recorder.signals >= 0)
+        close(recorder.signals);
+    free(recorder.followed);
+    sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
+    return outcome;
+}

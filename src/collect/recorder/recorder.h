@@ -1,0 +1,39 @@
+/*
+ * recorder: the parent's side of a recording. Starts the target, takes in the arenas of all processes that
+ * announce themselves, writes what they hold at checkpoints (first after 0.1 s, then at doubling intervals up to
+ * 10 s), and salvages what a killed process left. Prints nothing.
+ */
+#ifndef SONDE_COLLECT_RECORDER_RECORDER_H
+#define SONDE_COLLECT_RECORDER_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/recorder/followed.h"
+
+struct err;
+
+struct recorder_options {
+    char *const *argv;    /* the target */
+    const char *agent;    /* path of libsonde_agent.so */
+    const char *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
+    struct writer *writer;
+    followed_describe *describe;
+    /* Told at once when a Python cannot be recorded. */
+    void (*refused)(uint64_t pid, bool is_target, const char *why);
+    /* Called at every checkpoint; may be NULL. */
+    void (*checkpoint)(uint64_t elapsed_ns);
+};
+
+struct recorder_result {
+    int status; /* the target's, as waitpid gives it */
+    uint64_t start_ns, end_ns;
+    uint32_t processes;    /* that recorded */
+    uint32_t left_running; /* of these, still running when the target ended */
+    bool target_refused;   /* the target itself cannot be recorded and was not run */
+};
+
+/* 0 when the target ran, whatever became of it; -1 when it could not be started. */
+int recorder_run(const struct recorder_options *options, struct recorder_result *result, struct err *err);
+
+#endif
