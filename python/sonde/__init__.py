@@ -53,7 +53,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted(set(globals()).union(__all__))
 
 
 if sys.version_info < (3, 7):  # noqa: UP036 (no module __getattr__: say it now, or nobody will)

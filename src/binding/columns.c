@@ -1,0 +1,214 @@
+#include "binding/columns.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "analyse/functions.h"
+#include "store/recording.h"
+
+/* One field of a row; `format` as in Python's struct module, in the machine's own size and order. */
+struct column {
+    const char *name;
+    const char *format;
+    size_t offset, size;
+};
+
+/* clang-format off */
+#define COLUMN_FIELD(row, field) (((struct row *)NULL)->field)
+#define COLUMN(row, field)                                                                                   \
+    {#field,                                                                                                 \
+     _Generic(COLUMN_FIELD(row, field),                                                                      \
+              uint8_t: "B", uint16_t: "H", uint32_t: "I", int32_t: "i", uint64_t: "Q"),                      \
+     offsetof(struct row, field), sizeof COLUMN_FIELD(row, field)}
+/* clang-format on */
+
+static const struct column columns_of_code[] = {
+    COLUMN(code, name), COLUMN(code, qualname), COLUMN(code, file),  COLUMN(code, module),
+    COLUMN(code, line), COLUMN(code, kind),     COLUMN(code, flags), {0},
+};
+
+static const struct column columns_of_node[] = {
+    COLUMN(node, parent),
+    COLUMN(node, code),
+    COLUMN(node, line),
+    {0},
+};
+
+static const struct column columns_of_process[] = {
+    COLUMN(process, pid),
+    COLUMN(process, parent),
+    COLUMN(process, rank),
+    COLUMN(process, host),
+    COLUMN(process, command),
+    COLUMN(process, python),
+    COLUMN(process, exe),
+    COLUMN(process, start_ns),
+    COLUMN(process, end_ns),
+    COLUMN(process, exit_code),
+    {0},
+};
+
+static const struct column columns_of_thread[] = {
+    COLUMN(thread, process),  COLUMN(thread, name),   COLUMN(thread, tid),
+    COLUMN(thread, start_ns), COLUMN(thread, end_ns), {0},
+};
+
+static const struct column columns_of_calls[] = {
+    COLUMN(call_row, thread), COLUMN(call_row, node), COLUMN(call_row, calls), COLUMN(call_row, self_ns), {0},
+};
+
+static const struct column columns_of_function[] = {
+    COLUMN(function_row, code),    COLUMN(function_row, calls),    COLUMN(function_row, primitive_calls),
+    COLUMN(function_row, self_ns), COLUMN(function_row, total_ns), {0},
+};
+
+static const struct column columns_of_edge[] = {
+    COLUMN(edge_row, caller),
+    COLUMN(edge_row, callee),
+    COLUMN(edge_row, calls),
+    COLUMN(edge_row, primitive_calls),
+    COLUMN(edge_row, self_ns),
+    COLUMN(edge_row, total_ns),
+    {0},
+};
+
+static const struct column columns_of_note[] = {
+    COLUMN(note, process), COLUMN(note, kind), COLUMN(note, count), COLUMN(note, text), {0},
+};
+
+static const struct column columns_of_chunk[] = {
+    COLUMN(chunk_info, offset),       COLUMN(chunk_info, clock_ns),  COLUMN(chunk_info, process),
+    COLUMN(chunk_info, stored_bytes), COLUMN(chunk_info, raw_bytes), COLUMN(chunk_info, records),
+    COLUMN(chunk_info, kind),         COLUMN(chunk_info, state),     {0},
+};
+
+/* Gives the value away to the dict; a value of NULL (a failure before) is a failure. */
+static int columns_put(PyObject *dict, const char *key, PyObject *value)
+{
+    int failed = value ? PyDict_SetItemString(dict, key, value) : -1;
+
+    Py_XDECREF(value);
+    return failed;
+}
+
+static PyObject *columns_view(const char *rows, uint32_t count, size_t row_bytes, const struct column *column)
+{
+    PyObject *data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * column->size));
+    PyObject *view, *typed;
+    char *out;
+
+    if (!data)
+        return NULL;
+    out = PyBytes_AsString(data);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(out + i * column->size, rows + i * row_bytes + column->offset, column->size);
+    view = PyMemoryView_FromObject(data);
+    Py_DECREF(data);
+    if (!view)
+        return NULL;
+    typed = PyObject_CallMethod(view, "cast", "s", column->format);
+    Py_DECREF(view);
+    return typed;
+}
+
+static PyObject *columns_table(const void *rows, uint32_t count, size_t row_bytes,
+                               const struct column *columns)
+{
+    PyObject *table = PyDict_New();
+
+    for (; table && columns->name; columns++)
+        if (columns_put(table, columns->name, columns_view(rows, count, row_bytes, columns)) < 0)
+            Py_CLEAR(table);
+    return table;
+}
+
+PyObject *columns_text(const struct recording *recording, uint32_t string)
+{
+    return PyUnicode_DecodeUTF8(recording_text(recording, string),
+                                (Py_ssize_t)strings_size(&recording->strings, string), "surrogateescape");
+}
+
+static PyObject *columns_strings(const struct recording *recording)
+{
+    PyObject *list = PyList_New((Py_ssize_t)recording->strings.count);
+
+    for (uint32_t i = 0; list && i < recording->strings.count; i++) {
+        PyObject *text = columns_text(recording, i);
+
+        if (!text || PyList_SetItem(list, (Py_ssize_t)i, text) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *columns_meta(const struct recording *recording)
+{
+    PyObject *dict = PyDict_New();
+
+    for (uint32_t i = 0; dict && i < recording->metas_count; i++) {
+        PyObject *key = columns_text(recording, recording->metas[i].key);
+        PyObject *value = columns_text(recording, recording->metas[i].value);
+
+        if (!key || !value || PyDict_SetItem(dict, key, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static PyObject *columns_damage(const struct damage *damage)
+{
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:O,s:O}", "damaged_chunks", (unsigned long long)damage->damaged_chunks,
+        "orphaned_chunks", (unsigned long long)damage->orphaned_chunks, "unknown_chunks",
+        (unsigned long long)damage->unknown_chunks, "skipped_bytes",
+        (unsigned long long)damage->skipped_bytes, "truncated", damage->truncated ? Py_True : Py_False,
+        "complete", damage->complete ? Py_True : Py_False);
+}
+
+static int columns_put_tables(PyObject *dict, const struct recording *recording,
+                              const struct functions *functions)
+{
+    const struct {
+        const char *name;
+        const void *rows;
+        uint32_t count;
+        size_t row_bytes;
+        const struct column *columns;
+    } tables[] = {
+        {"codes", recording->codes, recording->codes_count, sizeof(struct code), columns_of_code},
+        {"nodes", recording->nodes, recording->nodes_count, sizeof(struct node), columns_of_node},
+        {"processes", recording->processes, recording->processes_count, sizeof(struct process),
+         columns_of_process},
+        {"threads", recording->threads, recording->threads_count, sizeof(struct thread), columns_of_thread},
+        {"calls", recording->calls, recording->calls_count, sizeof(struct call_row), columns_of_calls},
+        {"functions", functions->rows, functions->row_count, sizeof(struct function_row),
+         columns_of_function},
+        {"edges", functions->edges, functions->edge_count, sizeof(struct edge_row), columns_of_edge},
+        {"notes", recording->notes, recording->notes_count, sizeof(struct note), columns_of_note},
+        {"chunks", recording->chunks, recording->chunks_count, sizeof(struct chunk_info), columns_of_chunk},
+    };
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (columns_put(
+                dict, tables[i].name,
+                columns_table(tables[i].rows, tables[i].count, tables[i].row_bytes, tables[i].columns)) < 0)
+            return -1;
+    return 0;
+}
+
+PyObject *columns_recording(const struct recording *recording, const struct functions *functions)
+{
+    PyObject *dict = PyDict_New();
+
+    if (!dict)
+        return NULL;
+    if (columns_put(dict, "strings", columns_strings(recording)) == 0 &&
+        columns_put(dict, "meta", columns_meta(recording)) == 0 &&
+        columns_put(dict, "damage", columns_damage(&recording->damage)) == 0 &&
+        columns_put_tables(dict, recording, functions) == 0)
+        return dict;
+    Py_DECREF(dict);
+    return NULL;
+}
