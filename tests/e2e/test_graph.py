@@ -4,22 +4,16 @@ Where sonde differs on purpose, it is said here once: names of frozen modules ke
 all calls, where gprof2dot counts those that were not recursive.
 """
 
-import json
 import marshal
 import os
 import re
 import shutil
 import subprocess
-import sys
-import venv
-from pathlib import Path
+import textwrap
 
+import interpreters
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SONDE_BUILD") or ROOT / "build")
-SONDE = BUILD / "src/cli/sonde"
-GPROF2DOT = "gprof2dot==2025.4.14"
 TIMES = "\u00d7"
 
 PROGRAMS = {
@@ -66,10 +60,6 @@ PROGRAMS = {
 }
 
 
-def unindent(text):
-    return "\n".join(line[8:] for line in text.strip("\n").splitlines())
-
-
 def run(*words, status=0, environment=None):
     options = {"stdin": subprocess.DEVNULL, "env": {**os.environ, **(environment or {})}}
     done = subprocess.run([str(word) for word in words], capture_output=True, **options)
@@ -78,37 +68,35 @@ def run(*words, status=0, environment=None):
 
 
 def graph(*words, **options):
-    return run(SONDE, "graph", *words, **options).stdout.decode()
+    return run(interpreters.sonde_program(), "graph", *words, **options).stdout.decode()
+
+
+def fail(*words, **options):
+    return run(interpreters.sonde_program(), "graph", *words, status=2, **options)
 
 
 @pytest.fixture(scope="session")
-def gprof2dot():
-    """The real program, in an environment of its own that is kept between runs."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sonde"
-    folder = cache / f"{GPROF2DOT}-{sys.version_info[0]}.{sys.version_info[1]}"
-    program = folder / "bin/gprof2dot"
-    if not program.exists():
-        try:
-            venv.create(folder, with_pip=True, clear=True)
-            pip = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", GPROF2DOT]
-            subprocess.run(pip, check=True, timeout=120, stderr=subprocess.PIPE)
-        except (OSError, subprocess.SubprocessError) as error:
-            pytest.skip(f"{GPROF2DOT} cannot be installed: {error}")
-    return lambda *words: run(program, "-f", "pstats", *words).stdout.decode()
+def gprof2dot(modern):
+    """The real program, in an environment that is kept between runs."""
+    python, reason = modern.peer_environment(["gprof2dot"])
+    if not python:
+        pytest.skip(reason)
+    return lambda *words: run(python, "-m", "gprof2dot", "-f", "pstats", *words).stdout.decode()
 
 
-def record(python, name, folder):
-    script = folder / (name + ".py")
-    script.write_text(unindent(PROGRAMS[name]))
-    profile = folder / (name + ".prof")
-    run(*python, "-m", "cProfile", "-o", profile, script)
+def record(interpreter, name, folder):
+    """cProfile's file of one of the programs."""
+    script, profile = folder / (name + ".py"), folder / (name + ".prof")
+    script.write_text(textwrap.dedent(PROGRAMS[name]))
+    command = [interpreter.executable, "-m", "cProfile", "-o", profile, script]
+    run(*interpreter.enter(command, folder))
     return profile
 
 
 @pytest.fixture(scope="session")
-def profiles(tmp_path_factory):
+def profiles(modern, tmp_path_factory):
     folder = tmp_path_factory.mktemp("profiles")
-    return {name: record([sys.executable], name, folder) for name in PROGRAMS}
+    return {name: record(modern, name, folder) for name in PROGRAMS}
 
 
 LINE = re.compile(r"\t(\d+)(?: -> (\d+))? \[(.*)\];")
@@ -205,22 +193,34 @@ def test_same_selection(gprof2dot, profiles, name):
         assert_same(graph(*words), gprof2dot(*words), profiles[name])
 
 
-def other_pythons():
-    listing = subprocess.run([sys.executable, ROOT / "tools/pythons", "--json"], stdout=subprocess.PIPE)
-    return json.loads(listing.stdout or "[]")
+def test_same_graph_of_every_python(gprof2dot, python, tmp_path):
+    profile = record(python, "recursion", tmp_path)
+    assert_same(graph(profile), gprof2dot(profile), profile)
 
 
-def test_same_graph_of_every_python(gprof2dot, tmp_path):
-    seen = 0
-    for row in other_pythons():
-        if row.get("root"):
-            continue
-        folder = tmp_path / str(seen)
-        folder.mkdir()
-        profile = record(row["command"], "recursion", folder)
-        assert_same(graph(profile), gprof2dot(profile), profile)
-        seen += 1
-    assert seen
+def test_recording_has_exact_edges(modern_launch):
+    launch = modern_launch
+    launch.write("recursion.py", PROGRAMS["recursion"])
+    done = launch.traced("recursion.py")
+    assert done.returncode == 0, done.stderr
+    table = launch.recording().table()
+    nodes, edges = parse(graph("-n0", "-e0", launch.folder / "out.sonde"))
+    own = {(name, lines[2]) for (name, file), lines in nodes.items() if file.endswith("recursion.py")}
+    expected = {
+        (f"recursion:{line}:{name}", f"{calls}{TIMES}")
+        for (file, line, name), (calls, _) in table.functions.items()
+        if file.endswith("recursion.py")
+    }
+    assert own == expected and ("recursion:2:fib", f"1973{TIMES}") in own
+    assert {
+        (caller, callee): lines[1]
+        for ((caller, _), (callee, file)), lines in edges.items()
+        if file.endswith("recursion.py")
+    } == {
+        (name_of(caller)[0], name_of(callee)[0]): f"{calls}{TIMES}"
+        for (caller, callee), (calls, _) in table.edges.items()
+        if callee[0].endswith("recursion.py")
+    }
 
 
 def test_several_files_are_summed(gprof2dot, profiles):
@@ -294,31 +294,15 @@ def test_dot_fails(profiles, tmp_path, case):
     script, message = FAILURES[case]
     picture = tmp_path / "picture.svg"
     picture.write_text("old")
-    done = run(
-        SONDE,
-        "graph",
-        "-n0",
-        "-e0",
-        profiles["library"],
-        "-o",
-        picture,
-        status=2,
-        environment=fake_dot(tmp_path, script),
-    )
+    words = ["-n0", "-e0", profiles["library"], "-o", picture]
+    done = fail(*words, environment=fake_dot(tmp_path, script))
     assert message in done.stderr.decode()
     assert picture.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["bin", "picture.svg"]
 
 
 def test_dot_is_missing(profiles, tmp_path):
-    done = run(
-        SONDE,
-        "graph",
-        profiles["recursion"],
-        "-o",
-        tmp_path / "x.svg",
-        status=2,
-        environment={"PATH": str(tmp_path)},
-    )
+    picture = tmp_path / "x.svg"
+    done = fail(profiles["recursion"], "-o", picture, environment={"PATH": str(tmp_path)})
     assert "install" in done.stderr.decode() and "graphviz" in done.stderr.decode()
     assert not os.listdir(tmp_path)
 
@@ -343,7 +327,7 @@ MISTAKES = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes(profiles, case):
     words, message = MISTAKES[case]
-    done = run(SONDE, "graph", *words, profiles["recursion"], status=2)
+    done = fail(*words, profiles["recursion"])
     assert message in done.stderr.decode() and not done.stdout
 
 
@@ -351,14 +335,14 @@ def test_bad_files(tmp_path):
     for content in (b"", b"hello", marshal.dumps({}), b"{" * 100):
         file = tmp_path / "bad.prof"
         file.write_bytes(content)
-        assert "bad.prof" in run(SONDE, "graph", file, status=2).stderr.decode()
+        assert "bad.prof" in fail(file).stderr.decode()
 
 
 def test_list_functions(profiles):
     names = graph("-n0", "-e0", "--list-functions", "+", profiles["recursion"]).splitlines()
     nodes = parse(graph("-n0", "-e0", profiles["recursion"]))[0]
     assert sorted(names) == sorted(name for name, _ in nodes)
-    assert graph("-n0", "--list-functions", "*:ackermann", profiles["recursion"]) == "recursion:4:ackermann\n"
+    assert graph("-n0", "--list-functions", "*:ackermann", profiles["recursion"]) == "recursion:5:ackermann\n"
     (detail,) = graph("-n0", "--list-functions", "%*:fib", profiles["recursion"]).splitlines()
     assert "1973 calls" in detail and "recursion.py" in detail
 
@@ -372,8 +356,8 @@ def test_recursion_is_said(profiles):
     dot = graph("-n0", "-e0", profiles["recursion"])
     assert "in a cycle of 2 functions" in dot
     dashed = [line for line in dot.splitlines() if "style=dashed" in line]
-    assert any("recursion:1:fib \u2192 recursion:1:fib" in line for line in dashed)
-    assert any("recursion:3:odd \u2192 recursion:2:even" in line for line in dashed)
+    assert any("recursion:2:fib \u2192 recursion:2:fib" in line for line in dashed)
+    assert any("recursion:4:odd \u2192 recursion:3:even" in line for line in dashed)
 
 
 def test_depth_from_the_start(tmp_path):
