@@ -218,9 +218,6 @@ static void put_all(struct bytes *out, const struct recording *recording, const 
     const struct edge_row *edge = labels->edges, *end = edge + labels->edge_count;
     bytes_put_u8(out, '{');
     for (uint32_t label = 1; label < labels->table.count; label++) {
-        bool called = edge < end && edge->callee == label;
-        if (!called && !labels->rows[label].calls && !labels->rows[label].total_ns)
-            continue; /* only a caller */
         put_label(out, recording, labels->codes[label]);
         put_function(out, &labels->rows[label]);
         bytes_put_u8(out, '{');

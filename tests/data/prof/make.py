@@ -1,4 +1,4 @@
-"""Writes a .prof file of small.py with the Python that runs this (2.7 on): make.py cProfile|profile OUT"""
+"""make.py cProfile|profile OUT: writes a .prof file of small.py with the Python that runs it, 2.7 on."""
 
 import sys
 
