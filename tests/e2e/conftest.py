@@ -114,7 +114,7 @@ class Launcher:
         return self.run([*self.tracer(output, trace), "--", self.python.executable, *arguments], **options)
 
     def tracer(self, output="out.sonde", trace=()):
-        return [self.sonde, "trace", "-o", self.folder / output, *trace]
+        return [self.sonde, "trace", "--quiet", "-o", self.folder / output, *trace]
 
     def recording(self, output="out.sonde"):
         """What a traced run wrote."""

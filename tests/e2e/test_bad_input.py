@@ -117,7 +117,7 @@ def test_no_target(modern_launch):
     [
         (["trace", "--nosuch", "x.py"], "--nosuch"),
         (["trace", "--dept", "x", "x.py"], "depth"),
-        (["trace", "--depth", "0", "x.py"], "depth"),
+        (["trace", "--depth", "-1", "x.py"], "depth"),
         (["trace", "--include", "(", "x.py"], "("),
         (["trace", "--max-size", "12q", "x.py"], "12q"),
         (["trace", "-s", "nosuchkey", "--print", "x.py"], "nosuchkey"),

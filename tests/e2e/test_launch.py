@@ -136,6 +136,15 @@ def test_default_output_name(modern_launch):
     assert all(name.startswith("x.") and len(name.split(".")) == 3 for name in names), names
 
 
+def test_nothing_is_said_when_nobody_looks(modern_launch):
+    """Notes and hints go to a terminal only; a program's captured standard error is its own."""
+    launch = modern_launch
+    done = launch.run(
+        [launch.sonde, "trace", "-o", "x.sonde", "--", launch.python.executable, "-c", "print(1)"]
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (b"1\n", b"", 0)
+
+
 def test_pickle_of_main_classes(launch):
     launch.write(
         "x.py",
@@ -417,7 +426,7 @@ def test_terminal_stays_a_terminal(modern_launch):
         pytest.skip("no pseudo terminals")
     master, slave = os.openpty()
     code = "import sys, os; print([os.isatty(n) for n in range(3)], os.tcgetpgrp(0) == os.getpgrp())"
-    command = [*launch.tracer(), "--quiet", "--", launch.python.executable, "-c", code]
+    command = [*launch.tracer(), "--", launch.python.executable, "-c", code]
     setup = "import os, sys, fcntl, termios as t; fcntl.ioctl(0, t.TIOCSCTTY, 0); "
     setup += "os.execv(sys.argv[1], sys.argv[1:])"
     process = launch.start(
