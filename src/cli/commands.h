@@ -10,5 +10,6 @@ extern const struct command command_info;
 extern const struct command command_list;
 extern const struct command command_merge;
 extern const struct command command_report;
+extern const struct command command_trace;
 
 #endif

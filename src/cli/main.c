@@ -12,7 +12,14 @@
 #include "cli/suggest.h"
 
 const struct command *const sonde_commands[] = {
-    &command_report, &command_info, &command_graph, &command_merge, &command_help, &command_list, NULL,
+    &command_trace,
+    &command_report,
+    &command_info,
+    &command_graph,
+    &command_merge,
+    &command_help,
+    &command_list,
+    NULL,
 };
 
 static struct help_style style(void)

@@ -45,7 +45,8 @@ struct arena {
     uint64_t lost_calls;   /* charged to their caller because the node or code table was full */
     uint64_t lost_threads; /* threads without a row: not recorded */
     uint64_t resyncs;      /* stacks rebuilt because a switch was noticed late (greenlets) */
-    uint64_t collector;    /* text: why the collector switched itself off, or what it could not do; 0 = nothing */
+    uint64_t
+        collector; /* text: why the collector switched itself off, or what it could not do; 0 = nothing */
 };
 
 struct arena_thread {
@@ -125,7 +126,8 @@ uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);
 
 /* Untrusted side: whether the header is sound for a mapping of `size` bytes, and bounded reads. */
 bool arena_is_sound(const struct arena *arena, uint64_t size);
-const char *arena_text(const struct arena *arena, uint32_t text, uint32_t *size); /* NULL when out of bounds */
+const char *arena_text(const struct arena *arena, uint32_t text,
+                       uint32_t *size); /* NULL when out of bounds */
 /* Counts that a reader may use: acquired, and never over the limits. */
 uint32_t arena_thread_count(const struct arena *arena);
 uint32_t arena_code_count(const struct arena *arena);

@@ -13,8 +13,8 @@
 
 #include "collect/agent/session.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define PRELOAD "LD_PRELOAD="
+#define EXPORT        __attribute__((visibility("default")))
+#define PRELOAD       "LD_PRELOAD="
 #define PRELOAD_BYTES 8192
 
 static const char *agent_path; /* NULL = children are not followed */

@@ -13,8 +13,8 @@ static void set(struct session *session, const char *key, const char *value)
         const char *key;
         const char **text;
     } texts[] = {
-        {"socket", &session->socket},   {"inside", &session->inside},   {"package", &session->package},
-        {"agent", &session->agent},     {"include", &session->include}, {"exclude", &session->exclude},
+        {"socket", &session->socket}, {"inside", &session->inside},   {"package", &session->package},
+        {"agent", &session->agent},   {"include", &session->include}, {"exclude", &session->exclude},
     };
     const struct {
         const char *key;

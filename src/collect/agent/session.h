@@ -23,7 +23,7 @@ enum session_message {
 
 struct session_hello {
     uint32_t version;
-    uint32_t message; /* enum session_message */
+    uint32_t message;         /* enum session_message */
     uint64_t pid, parent_pid; /* as the process itself sees them */
     uint64_t arena_bytes;
     char text[256];
@@ -31,13 +31,13 @@ struct session_hello {
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */
 struct session {
-    const char *socket;  /* name in the abstract namespace */
-    const char *inside;  /* path of the extension */
-    const char *package; /* folder of the Python package */
-    const char *agent;   /* path of the agent, as in LD_PRELOAD */
+    const char *socket;            /* name in the abstract namespace */
+    const char *inside;            /* path of the extension */
+    const char *package;           /* folder of the Python package */
+    const char *agent;             /* path of the agent, as in LD_PRELOAD */
     const char *include, *exclude; /* regular expressions; NULL = none */
     uint64_t memory_bytes;
-    uint32_t depth; /* 0 = no limit */
+    uint32_t depth;    /* 0 = no limit */
     uint64_t main_pid; /* the process that the recorder started; 0 until known */
     bool c_calls, exclude_library, throttle, follow;
 };

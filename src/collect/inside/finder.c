@@ -11,7 +11,8 @@ static PyObject *make_spec(void)
 {
     PyObject *util = PyImport_ImportModule("importlib.util");
     PyObject *path = PyUnicode_FromFormat("%U/__init__.py", package_path);
-    PyObject *spec = util && path ? PyObject_CallMethod(util, "spec_from_file_location", "sO", "sonde", path) : NULL;
+    PyObject *spec =
+        util && path ? PyObject_CallMethod(util, "spec_from_file_location", "sO", "sonde", path) : NULL;
     Py_XDECREF(path);
     Py_XDECREF(util);
     return spec;
@@ -34,8 +35,10 @@ static PyMethodDef methods[] = {
 void finder_install(const char *package)
 {
     static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, NULL}};
-    static PyType_Spec spec = {
-        .name = "sonde._inside.finder", .basicsize = sizeof(PyObject), .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
+    static PyType_Spec spec = {.name = "sonde._inside.finder",
+                               .basicsize = sizeof(PyObject),
+                               .flags = Py_TPFLAGS_DEFAULT,
+                               .slots = slots};
     PyObject *meta_path = PySys_GetObject("meta_path");
     package_path = PyUnicode_DecodeFSDefault(package);
     PyObject *type = package_path && meta_path && PyList_Check(meta_path) ? PyType_FromSpec(&spec) : NULL;

@@ -64,7 +64,8 @@ void greenlets_resynchronise(struct context *context, bool without_top)
         return;
     uint32_t node = row->root;
     while (count-- > 0) {
-        uint32_t child = trace_child(context->trace, node, (uint64_t)codes[count], codes[count], CALLEE_PYTHON);
+        uint32_t child =
+            trace_child(context->trace, node, (uint64_t)codes[count], codes[count], CALLEE_PYTHON);
         if (child != TRACE_LEFT_OUT && child != TRACE_FULL)
             node = child;
     }

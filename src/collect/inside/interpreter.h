@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int interpreter_profile_function(PyObject *object, PyFrameObject *frame, int what, PyObject *argument);
+typedef int interpreter_profile_function(PyObject *object, PyFrameObject *frame, int what,
+                                         PyObject *argument);
 /* The frame is a PyFrameObject up to 3.10 and an interpreter frame in 3.11. */
 typedef PyObject *interpreter_evaluate(PyThreadState *state, void *frame, int throwing);
 

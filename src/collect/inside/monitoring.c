@@ -110,9 +110,9 @@ static const struct {
     vectorcall *function;
     bool c_call;
 } events[] = {
-    {"PY_START", on_start, false},      {"PY_RESUME", on_start, false},  {"PY_THROW", on_throw, false},
-    {"PY_RETURN", on_return, false},    {"PY_YIELD", on_return, false},  {"PY_UNWIND", on_unwind, false},
-    {"CALL", on_call, true},            {"C_RETURN", on_c_return, true}, {"C_RAISE", on_c_return, true},
+    {"PY_START", on_start, false},   {"PY_RESUME", on_start, false},  {"PY_THROW", on_throw, false},
+    {"PY_RETURN", on_return, false}, {"PY_YIELD", on_return, false},  {"PY_UNWIND", on_unwind, false},
+    {"CALL", on_call, true},         {"C_RETURN", on_c_return, true}, {"C_RAISE", on_c_return, true},
 };
 
 static PyObject *callback_call(PyObject *self, PyObject *arguments, PyObject *names)

@@ -24,8 +24,8 @@ int trace_init(struct trace *trace, struct arena *arena, bool shared, const stru
     if (filter_init(&trace->filter, settings->include, settings->exclude, settings->exclude_library, why,
                     why_bytes) < 0)
         return -1;
-    trace->may_leave_out = settings->throttle || settings->include || settings->exclude ||
-                           settings->exclude_library;
+    trace->may_leave_out =
+        settings->throttle || settings->include || settings->exclude || settings->exclude_library;
     code_table_find_library(trace);
     return 0;
 }

@@ -30,14 +30,14 @@ struct trace {
     bool c_calls, throttle;
     uint32_t depth;
     struct filter filter;
-    bool may_leave_out;     /* a filter or throttling can make functions vanish */
-    struct table nodes;     /* (key, parent) → node */
-    struct table codes;     /* key → code row */
-    struct table labels;    /* hash of a function's texts, line → code row */
-    struct table texts;     /* hash of a text → text */
-    PyObject *timer;        /* sonde.Profile(timer); NULL = the clock */
+    bool may_leave_out;  /* a filter or throttling can make functions vanish */
+    struct table nodes;  /* (key, parent) → node */
+    struct table codes;  /* key → code row */
+    struct table labels; /* hash of a function's texts, line → code row */
+    struct table texts;  /* hash of a text → text */
+    PyObject *timer;     /* sonde.Profile(timer); NULL = the clock */
     double timer_unit;
-    int slot;               /* place in the tracer's list; -1 = not there */
+    int slot; /* place in the tracer's list; -1 = not there */
 };
 
 /* 0, or -1 with words. `arena` is owned by the trace from now on. */

@@ -47,7 +47,8 @@ static struct lane *new_lane(void)
         *lane = (struct lane){.next_lane = next};
         return lane;
     }
-    void *memory = mmap(NULL, sizeof(struct lane), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(NULL, sizeof(struct lane), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     struct lane *lane = memory;

@@ -273,8 +273,9 @@ static void note(struct drain *drain, enum note_kind kind, uint64_t count, const
 static void note_losses(struct drain *drain)
 {
     const struct arena *arena = drain->arena;
-    note(drain, NOTE_LOSS, arena->lost_calls,
-         "calls counted as part of their caller because the call tree was full (--max-size raises the limit)");
+    note(
+        drain, NOTE_LOSS, arena->lost_calls,
+        "calls counted as part of their caller because the call tree was full (--max-size raises the limit)");
     note(drain, NOTE_LOSS, arena->lost_threads, "threads not recorded because the thread table was full");
     note(drain, NOTE_LOSS, drain->senseless_rows,
          "rows passed over because the program overwrote the recorder's memory");

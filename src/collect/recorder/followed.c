@@ -80,8 +80,8 @@ static void *map_arena(const struct session_hello *hello, int fd)
     return NULL;
 }
 
-int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello, int fd,
-                  struct writer *writer, followed_describe *describe)
+int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
+                  int fd, struct writer *writer, followed_describe *describe)
 {
     *followed = (struct followed){.pid = pid, .pidfd = -1, .arena_bytes = hello->arena_bytes};
     followed->arena = map_arena(hello, fd);
@@ -106,8 +106,8 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
     return followed->drain ? 0 : -1;
 }
 
-void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate, bool ended,
-                    int32_t exit_code)
+void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate,
+                    bool ended, int32_t exit_code)
 {
     struct clock_pair now = clock_read_pair(clock_has_counter());
     drain_finish(followed->drain, rate, now.ticks);

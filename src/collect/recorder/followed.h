@@ -31,11 +31,11 @@ typedef char *followed_describe(int argc, char *const *argv);
 
 /* Maps the arena behind `fd` (which stays the caller's) and announces the process in the file. -1 when the
  * message or the arena makes no sense. */
-int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello, int fd,
-                  struct writer *writer, followed_describe *describe);
+int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
+                  int fd, struct writer *writer, followed_describe *describe);
 /* The last words of a process that has ended, or will not be followed any more. */
-void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate, bool ended,
-                    int32_t exit_code);
+void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate,
+                    bool ended, int32_t exit_code);
 /* Whether it has ended (asked without a pidfd, too). */
 bool followed_has_ended(const struct followed *followed);
 

@@ -43,8 +43,7 @@ struct recorder {
     uint64_t last_forward_ns[65];
 };
 
-static const int handled_signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-                                      SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+static const int handled_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 static struct clock_rate current_rate(const struct recorder *recorder)
 {
@@ -324,8 +323,9 @@ static void note_clock(struct recorder *recorder)
     if (change < CLOCK_TOLERANCE && change > -CLOCK_TOLERANCE)
         return;
     static const char text[] = "the machine's counter changed its rate during the run: times are less exact";
-    const struct note note = {
-        .kind = NOTE_CLOCK, .count = 1, .text = writer_string(recorder->options->writer, text, sizeof text - 1)};
+    const struct note note = {.kind = NOTE_CLOCK,
+                              .count = 1,
+                              .text = writer_string(recorder->options->writer, text, sizeof text - 1)};
     writer_note(recorder->options->writer, &note);
 }
 
@@ -348,8 +348,8 @@ static int start(struct recorder *recorder, struct err *err)
     if (recorder->listener < 0)
         return -1;
     struct bytes settings = {0};
-    bytes_putf(&settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, name, recorder->options->agent,
-               recorder->options->settings);
+    bytes_putf(&settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, name,
+               recorder->options->agent, recorder->options->settings);
     bytes_put_u8(&settings, 0);
     const struct launch launch = {.argv = recorder->options->argv,
                                   .agent = recorder->options->agent,

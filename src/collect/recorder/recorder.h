@@ -14,9 +14,10 @@
 struct err;
 
 struct recorder_options {
-    char *const *argv;    /* the target */
-    const char *agent;    /* path of libsonde_agent.so */
-    const char *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
+    char *const *argv; /* the target */
+    const char *agent; /* path of libsonde_agent.so */
+    const char
+        *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
     struct writer *writer;
     followed_describe *describe;
     /* Told at once when a Python cannot be recorded. */

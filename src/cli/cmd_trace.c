@@ -1,0 +1,216 @@
+/* sonde trace: every call of a program, exactly. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "show/report_text.h"
+#include "store/recording.h"
+
+#define MEMORY_BYTES ((int64_t)256 << 20)
+
+struct values {
+    const char *output;
+    const char *format;
+    bool print;
+    struct option_list sort;
+    const char *include, *exclude;
+    bool exclude_library;
+    int64_t depth;
+    bool throttle;
+    bool c_calls;
+    bool follow;
+    int64_t max_size;
+    struct option_list with;
+    const char *module, *code;
+};
+
+static const struct values defaults = {.c_calls = true, .follow = true, .max_size = MEMORY_BYTES};
+
+static int check(const struct values *values, struct err *err)
+{
+    for (size_t i = 0; i < values->with.count; i++)
+        if (strcmp(values->with.items[i], "trace") != 0)
+            return err_set(err, "there is no collector '%s' in this version; --with knows: trace",
+                           values->with.items[i]);
+    if (values->depth < 0 || values->depth > UINT32_MAX)
+        return err_set(err, "--depth must be a number of calls, 0 for any");
+    if (values->max_size < 1 << 20)
+        return err_set(err, "--max-size must be at least 1M");
+    const char *texts[] = {values->include, values->exclude};
+    for (size_t i = 0; i < 2; i++)
+        if (texts[i] && strchr(texts[i], '\n'))
+            return err_set(err, "a regular expression cannot hold a line break");
+    return 0;
+}
+
+static void put_settings(const struct values *values, struct bytes *out)
+{
+    bytes_putf(out, "c_calls=%d\nfollow=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
+               values->follow, values->throttle, values->exclude_library);
+    bytes_putf(out, "depth=%" PRId64 "\nmemory_bytes=%" PRId64 "\n", values->depth, values->max_size);
+    if (values->include)
+        bytes_putf(out, "include=%s\n", values->include);
+    if (values->exclude)
+        bytes_putf(out, "exclude=%s\n", values->exclude);
+    bytes_put_u8(out, 0);
+}
+
+static void warn_of_losses(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->notes_count; i++)
+        if (recording->notes[i].kind == NOTE_LOSS)
+            message_warn("%" PRIu64 " %s", recording->notes[i].count,
+                         recording_text(recording, recording->notes[i].text));
+}
+
+static uint64_t sum_calls(const struct recording *recording)
+{
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < recording->calls_count; i++)
+        calls += recording->calls[i].calls;
+    for (uint32_t i = 0; i < recording->functions_count; i++)
+        calls += recording->functions[i].calls;
+    return calls;
+}
+
+static int print_table(const struct values *values, const struct run *run, const struct recording *recording,
+                       struct err *err)
+{
+    const struct report_options options = {
+        .name = run->path,
+        .sort = values->sort.items,
+        .sort_count = values->sort.count,
+        .terminal = {.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
+                     .color = message_has_color(stdout)},
+    };
+    return report_text_print(recording, &options, stdout, err);
+}
+
+/* What came of it: a line on standard error, and the table when it was asked for. */
+static int close_run(const struct values *values, const struct run *run)
+{
+    if (!run->recorded) {
+        message_warn("no Python program was recorded, so there is no recording");
+        return 0;
+    }
+    struct recording recording = {0};
+    struct err err = {0};
+    int result = input_read(run->path, &recording, &err);
+    if (result == 0) {
+        warn_of_losses(&recording);
+        if (run->left_running)
+            message_warn("%" PRIu32 " processes still run and are recorded up to here", run->left_running);
+        message_note("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
+                     (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es",
+                     run->path);
+        if (values->print)
+            result = print_table(values, run, &recording, &err);
+        else
+            message_hint("look at it with: sonde report %s", run->path);
+    }
+    recording_clear(&recording);
+    return result == 0 ? 0 : message_fail(&err);
+}
+
+static int run_trace(void *raw, int argc, char **argv)
+{
+    const struct values *values = raw;
+    struct err err = {0};
+    struct bytes settings = {0};
+    struct run run;
+    if (check(values, &err) < 0)
+        return message_fail(&err);
+    put_settings(values, &settings);
+    const struct run_options options = {
+        .mode = "trace",
+        .output = values->output,
+        .format = values->format,
+        .settings = (char *)settings.data,
+        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+    };
+    int result = run_record(&options, &run, &err);
+    bytes_clear(&settings);
+    if (result < 0)
+        return message_fail(&err);
+    int code = run.failed ? 0 : close_run(values, &run);
+    if (code == 0)
+        code = run_exit(&run);
+    run_clear(&run);
+    return code;
+}
+
+static const char *const formats[] = {"sonde", "pstats", NULL};
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
+     "Where the recording goes; x.prof makes a file for pstats. %r, %p, %h and %{NAME} stand for rank, "
+     "process, "
+     "host and environment variable. Otherwise NAME.<run id>.sonde."},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), formats,
+     "sonde, or pstats as cProfile writes; otherwise FILE's suffix decides."},
+    {"print", 0, OPTION_FLAG, NULL, offsetof(struct values, print), NULL,
+     "Print the report to standard output when the program has ended."},
+    {"sort", 's', OPTION_LIST, "KEY", offsetof(struct values, sort), NULL,
+     "How --print sorts: a key of pstats such as tottime, cumtime, ncalls, name."},
+    {"include", 0, OPTION_TEXT, "REGEX", offsetof(struct values, include), NULL,
+     "Record only functions whose module.name or file:name matches; the time of others is their caller's."},
+    {"exclude", 0, OPTION_TEXT, "REGEX", offsetof(struct values, exclude), NULL,
+     "Leave out functions whose module.name or file:name matches."},
+    {"exclude-library", 0, OPTION_FLAG, NULL, offsetof(struct values, exclude_library), NULL,
+     "Leave out the standard library and installed packages."},
+    {"depth", 0, OPTION_NUMBER, "N", offsetof(struct values, depth), NULL,
+     "Tell calls apart only N deep; deeper ones are their caller's time."},
+    {"throttle", 0, OPTION_FLAG, NULL, offsetof(struct values, throttle), NULL,
+     "Switch off functions called more than 100,000 times at under 10 microseconds a call, and say so."},
+    {"c-calls", 0, OPTION_FLAG, NULL, offsetof(struct values, c_calls), NULL,
+     "Record calls of C functions too, as cProfile does (default; --no-c-calls is cheaper)."},
+    {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
+     "Record the Python processes that the program starts, too (default; --no-follow)."},
+    {"max-size", 0, OPTION_SIZE, "BYTES", offsetof(struct values, max_size), NULL,
+     "Memory for the call tree of each process (default 256M, used only as needed). When it is full, new "
+     "call "
+     "paths count as their caller's time, and the loss is stated."},
+    {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
+     "Add collectors to the same recording."},
+    {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL,
+     "Run a module, as python -m does. The rest of the line belongs to it."},
+    {"code", 'c', OPTION_TARGET, "CODE", offsetof(struct values, code), NULL,
+     "Run code, as python -c does. The rest of the line belongs to it."},
+    {0},
+};
+
+const struct command command_trace = {
+    .name = "trace",
+    .group = "Record",
+    .summary = "Record every call of a program: counts, times and call paths",
+    .arguments = "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]",
+    .description = "Runs the program under its own interpreter and records each call of each Python and C "
+                   "function, in all "
+                   "threads and processes, with its whole call path. The program's input, output, exit code "
+                   "and signals are "
+                   "its own.\n\n"
+                   "SCRIPT is a Python file or an installed Python program found on PATH. After -- any "
+                   "command may stand; "
+                   "the Pythons (3.9 to 3.15) that it starts are recorded.\n\n"
+                   "Nothing is lost when the program is killed. sonde exits as the program did, or with 2 "
+                   "when it could not "
+                   "do its own work.",
+    .examples =
+        "sonde trace sim.py --steps 10\trecords into sim.<run id>.sonde\n"
+        "sonde trace -o out.prof sim.py\ta file for pstats, SnakeViz and gprof2dot\n"
+        "sonde trace --print -s cumtime -m pytest tests/\tprints the table at the end\n"
+        "sonde trace --exclude-library -- mpirun -n 4 python sim.py\tonly the program's own functions\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_size = sizeof(struct values),
+    .has_target = true,
+    .run = run_trace,
+};

@@ -1,0 +1,242 @@
+#include "cli/run.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/functions.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/input.h"
+#include "cli/installation.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/redact.h"
+#include "collect/recorder/recorder.h"
+#include "export/pstats_writer.h"
+#include "store/compress.h"
+#include "store/recording.h"
+#include "store/writer.h"
+
+/* Everything that lives as long as the recording is being made. */
+struct making {
+    const struct run_options *options;
+    struct output_context context;
+    struct installation installation;
+    struct target target;
+    char *path;   /* of the .sonde file */
+    char *result; /* of the converted file; NULL = the .sonde file is the result */
+    int fd;
+    struct writer *writer;
+};
+
+static int append(void *context, const void *data, size_t size, struct err *err)
+{
+    struct making *making = context;
+    const char *at = data;
+    while (size > 0) {
+        ssize_t written = write(making->fd, at, size);
+        if (written <= 0)
+            return err_set_errno(err, "cannot write %s", making->path);
+        at += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Where the .sonde file goes, and whether something else is to be made of it. */
+static int choose_paths(struct making *making, struct err *err)
+{
+    const struct run_options *options = making->options;
+    char *wanted = NULL;
+    if (output_path(options->output, making->target.name, &making->context, &wanted, err) < 0)
+        return -1;
+    const char *format = output_format(options->format, wanted, "sonde");
+    if (strcmp(format, "sonde") == 0) {
+        making->path = wanted;
+        return 0;
+    }
+    making->result = wanted;
+    if (strcmp(format, "pstats") != 0)
+        return err_set(err, "cannot write the format %s; use sonde or pstats", format);
+    making->path = malloc(strlen(wanted) + 7);
+    if (!making->path)
+        return err_set(err, "out of memory");
+    sprintf(making->path, "%s.sonde", wanted);
+    return 0;
+}
+
+static void describe_run(struct making *making)
+{
+    struct writer *writer = making->writer;
+    char *command = redact_words((int)making->target.count, making->target.argv);
+    char started[64], folder[4096];
+    time_t now = time(NULL);
+    struct tm local;
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &local));
+    writer_meta(writer, "mode", making->options->mode);
+    writer_meta(writer, "sonde", SONDE_VERSION);
+    writer_meta(writer, "command", command ? command : "");
+    writer_meta(writer, "started", started);
+    writer_meta(writer, "host", making->context.host);
+    writer_meta(writer, "run", making->context.run_id);
+    if (getcwd(folder, sizeof folder))
+        writer_meta(writer, "folder", folder);
+    free(command);
+}
+
+static int open_all(struct making *making, struct err *err)
+{
+    output_context_init(&making->context);
+    if (installation_find(&making->installation, err) < 0 ||
+        target_resolve(&making->options->target, &making->target, err) < 0 || choose_paths(making, err) < 0)
+        return -1;
+    making->fd = output_create(&making->path, &making->context, err);
+    if (making->fd < 0)
+        return -1;
+    const struct writer_options options = {.sink = append, .context = making, .compress = compress_zstd};
+    making->writer = writer_new(&options, err);
+    if (!making->writer)
+        return -1;
+    describe_run(making);
+    return 0;
+}
+
+static void close_all(struct making *making)
+{
+    if (making->writer)
+        writer_abandon(making->writer);
+    if (making->fd >= 0)
+        close(making->fd);
+    installation_clear(&making->installation);
+    target_clear(&making->target);
+    free(making->path);
+    free(making->result);
+}
+
+static void tell_refusal(uint64_t pid, bool is_target, const char *why)
+{
+    if (is_target)
+        message_warn("this interpreter cannot be recorded: %s", why);
+    else
+        message_warn("process %" PRIu64 " runs without being recorded: %s", pid, why);
+}
+
+static int record(struct making *making, struct run *run, struct err *err)
+{
+    struct bytes settings = {0};
+    bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
+               making->installation.package, making->options->settings);
+    bytes_put_u8(&settings, 0);
+    const struct recorder_options options = {
+        .argv = making->target.argv,
+        .agent = making->installation.agent,
+        .settings = settings.failed ? "" : (char *)settings.data,
+        .writer = making->writer,
+        .describe = redact_words,
+        .refused = tell_refusal,
+    };
+    struct recorder_result result;
+    int outcome = recorder_run(&options, &result, err);
+    bytes_clear(&settings);
+    run->status = result.status;
+    run->processes = result.processes;
+    run->left_running = result.left_running;
+    run->recorded = result.processes > 0;
+    run->elapsed_ns = result.end_ns - result.start_ns;
+    return outcome;
+}
+
+static int convert(const struct making *making, struct err *err)
+{
+    struct recording recording = {0};
+    struct functions functions = {0};
+    struct bytes out = {0};
+    int result = input_read(making->path, &recording, err);
+    if (result == 0)
+        result = functions_build(&recording, &(struct selection){0}, &functions, err);
+    if (result == 0)
+        result = pstats_writer_write(&recording, &functions, &out, err);
+    if (result == 0)
+        result = output_write(making->result, out.data, out.size, err);
+    bytes_clear(&out);
+    functions_clear(&functions);
+    recording_clear(&recording);
+    return result;
+}
+
+/* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
+ * passed on all the same. */
+static void finish(struct making *making, struct run *run)
+{
+    struct err err = {0};
+    char elapsed[32];
+    snprintf(elapsed, sizeof elapsed, "%" PRIu64, run->elapsed_ns);
+    writer_meta(making->writer, "elapsed_ns", elapsed);
+    int result = writer_close(making->writer, &err);
+    making->writer = NULL;
+    char **kept = &making->path;
+    if (result == 0 && run->recorded && making->result) {
+        result = convert(making, &err);
+        if (result == 0) {
+            unlink(making->path);
+            kept = &making->result;
+        }
+    }
+    if (result < 0) {
+        message_fail(&err);
+        run->failed = true;
+    }
+    if (!run->recorded) {
+        unlink(making->path);
+        return;
+    }
+    run->path = *kept;
+    *kept = NULL;
+}
+
+int run_record(const struct run_options *options, struct run *run, struct err *err)
+{
+    *run = (struct run){0};
+    struct making making = {.options = options, .fd = -1};
+    int result = open_all(&making, err);
+    if (result == 0)
+        result = record(&making, run, err);
+    if (result == 0)
+        finish(&making, run);
+    else if (making.fd >= 0)
+        unlink(making.path);
+    close_all(&making);
+    return result;
+}
+
+void run_clear(struct run *run)
+{
+    free(run->path);
+    *run = (struct run){0};
+}
+
+int run_exit(const struct run *run)
+{
+    if (run->failed)
+        return MESSAGE_EXIT_MISTAKE;
+    if (!WIFSIGNALED(run->status))
+        return WEXITSTATUS(run->status);
+    fflush(NULL);
+    int number = WTERMSIG(run->status);
+    const struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(number, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+    return 128 + number;
+}

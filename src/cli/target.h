@@ -1,0 +1,30 @@
+/*
+ * target: what the user wants to run → the command line to execute. The interpreter runs the program itself, so
+ * that nothing about it differs from a run without sonde.
+ */
+#ifndef SONDE_CLI_TARGET_H
+#define SONDE_CLI_TARGET_H
+
+#include <stddef.h>
+
+struct err;
+
+struct target {
+    char **argv; /* NULL-ended */
+    size_t count, capacity;
+    char *name; /* for the recording: "x" of dir/x.py */
+};
+
+/* How it was named: `module` (-m) or `code` (-c) with argv as arguments; else argv itself: SCRIPT ARGS, or `--`
+ * and a whole command line. */
+struct target_request {
+    const char *module;
+    const char *code;
+    int argc;
+    char **argv;
+};
+
+int target_resolve(const struct target_request *request, struct target *target, struct err *err);
+void target_clear(struct target *target);
+
+#endif
