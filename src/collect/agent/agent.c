@@ -151,7 +151,11 @@ static void take_session(char *text)
 
 __attribute__((constructor)) static void agent_load(void)
 {
-    char *text = getenv(SESSION_VARIABLE);
-    if (text)
-        take_session(text);
+    static const char name[] = SESSION_VARIABLE "=";
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, name, sizeof name - 1) == 0) {
+            take_session(*entry + sizeof name - 1);
+            return;
+        }
+    }
 }

@@ -60,15 +60,27 @@ static void remove_from_list(char *list, const char *path)
     }
 }
 
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* By hand, because a program may bring functions of its own named unsetenv and setenv (bash does), which are
+ * not ready for use yet. */
 static void clean_environment(const char *agent)
 {
-    unsetenv(SESSION_VARIABLE);
-    char *preload = getenv("LD_PRELOAD");
-    if (!preload)
-        return;
-    remove_from_list(preload, agent);
-    if (!*preload)
-        unsetenv("LD_PRELOAD");
+    char **kept = environ;
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (starts_with(*entry, SESSION_VARIABLE "="))
+            continue;
+        bool preload = starts_with(*entry, PRELOAD);
+        if (preload)
+            remove_from_list(*entry + sizeof PRELOAD - 1, agent);
+        if (!preload || (*entry)[sizeof PRELOAD - 1])
+            *kept++ = *entry;
+    }
+    if (kept)
+        *kept = NULL;
 }
 
 void exec_init(const struct session *session, const char *text)
@@ -90,11 +102,6 @@ static size_t count(char *const *environment)
     while (environment && environment[entries])
         entries++;
     return entries;
-}
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* "LD_PRELOAD=" + what is there already + the agent, which comes last: sanitizers insist on being first. */
