@@ -1,4 +1,4 @@
-"""docs/format.md says what src/store/record.h, writer.c and decode.c do."""
+"""docs/format.md says what src/store/record.h, gather.c and decode.c do."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/format.md").read_text(encoding="utf-8")
 HEADER = (ROOT / "src/store/record.h").read_text(encoding="utf-8")
-WRITER = (ROOT / "src/store/writer.c").read_text(encoding="utf-8")
+GATHER = (ROOT / "src/store/gather.c").read_text(encoding="utf-8")
 DECODE = (ROOT / "src/store/decode.c").read_text(encoding="utf-8")
 
 
@@ -52,7 +52,7 @@ def test_columns_read_are_those_documented():
 
 
 def test_columns_written_are_those_documented():
-    shapes = re.findall(r"\{RECORD_(\w+), RECORD_KIND_\w+, (\d+)(, true)?\}", WRITER)
+    shapes = re.findall(r"\{RECORD_(\w+), RECORD_KIND_\w+, (\d+)(, true)?\}", GATHER)
     assert len(shapes) >= 12
     for name, count, stepped in shapes:
         types = column_types(documented(4)[name][1])

@@ -1,0 +1,231 @@
+#include "store/gather.h"
+
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "store/chunk.h"
+
+/* A chunk leaves when its payload reaches this: large enough to compress well, small enough that a damaged
+ * one costs little. */
+#define SPLIT_BYTES (4u << 20)
+
+static const struct {
+    uint16_t tag, kind, columns;
+    bool stepped; /* the first column is written as the difference to the row before */
+} shapes[GATHER_COUNT] = {
+    [GATHER_STRINGS] = {RECORD_STRINGS, RECORD_KIND_DEFS, 1},
+    [GATHER_CODES] = {RECORD_CODES, RECORD_KIND_DEFS, 7},
+    [GATHER_NODES] = {RECORD_NODES, RECORD_KIND_DEFS, 3},
+    [GATHER_PROCESSES] = {RECORD_PROCESSES, RECORD_KIND_DEFS, 11},
+    [GATHER_THREADS] = {RECORD_THREADS, RECORD_KIND_DEFS, 6},
+    [GATHER_CODE_FLAGS] = {RECORD_CODE_FLAGS, RECORD_KIND_DEFS, 2},
+    [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, 2},
+    [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, 4},
+    [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, 3, true},
+    [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, 5, true},
+    [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, 6, true},
+    [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, 5, true},
+};
+
+/* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
+static const uint16_t kinds[] = {RECORD_KIND_DEFS, RECORD_KIND_INFO, RECORD_KIND_CALLS, RECORD_KIND_FLAT};
+
+static void fail_memory(struct gather *gather)
+{
+    err_set(&gather->err, "out of memory while writing a recording");
+}
+
+static void send(struct gather *gather)
+{
+    if (gather->out.failed)
+        fail_memory(gather);
+    if (gather_failed(gather) || gather->out.size == 0)
+        return;
+    const struct writer_options *options = &gather->options;
+    if (options->sink(options->context, gather->out.data, gather->out.size, &gather->err) < 0)
+        err_set(&gather->err, "the recording could not be written");
+    else
+        gather->written_bytes += gather->out.size;
+    bytes_reset(&gather->out);
+}
+
+void gather_begin(struct gather *gather)
+{
+    chunk_put_file_header(&gather->out);
+    send(gather);
+}
+
+/* ---- chunks ---- */
+
+/* The index is optional: one that grows too large for a chunk just ends. */
+static void add_to_index(struct gather *gather, const struct chunk *chunk, uint64_t offset)
+{
+    if (gather->open[GATHER_INDEX].rows.size < RECORD_CHUNK_MAX / 2)
+        gather_row(gather, GATHER_INDEX, 0,
+                   (uint64_t[]){offset, chunk->kind, chunk->process, chunk->rows, chunk->clock_ns});
+}
+
+/* The payload as it will be stored: compressed when that is smaller. */
+static struct bytes *pack(struct gather *gather, struct bytes *payload, struct chunk *chunk)
+{
+    struct bytes *packed = &gather->packed;
+    bytes_reset(packed);
+    if (!gather->options.compress || chunk->kind == RECORD_KIND_END || !bytes_reserve(packed, payload->size))
+        return payload;
+    packed->size = gather->options.compress(payload->data, payload->size, packed->data, payload->size);
+    if (packed->size == 0 || packed->size >= payload->size)
+        return payload;
+    chunk->compression = CHUNK_ZSTD;
+    return packed;
+}
+
+static void close_chunk(struct gather *gather, uint16_t kind, uint32_t process)
+{
+    struct gather_chunk *gathered = &gather->chunks[kind];
+    struct bytes *payload = &gathered->payload;
+    if (payload->failed)
+        fail_memory(gather);
+    else if (payload->size > RECORD_CHUNK_MAX)
+        err_set(&gather->err, "a chunk of %zu bytes is larger than the format allows", payload->size);
+    if (gather_failed(gather))
+        return;
+    struct chunk chunk = {.kind = kind,
+                          .compression = CHUNK_RAW,
+                          .sequence = gather->sequence++,
+                          .process = process,
+                          .clock_ns = clock_monotonic_ns(),
+                          .real_ns = clock_real_ns(),
+                          .raw_bytes = (uint32_t)payload->size,
+                          .rows = gathered->rows};
+    struct bytes *stored = pack(gather, payload, &chunk);
+    chunk.stored_bytes = (uint32_t)stored->size;
+    chunk.checksum = checksum_crc32c(0, stored->data, stored->size);
+    if (kind != RECORD_KIND_END)
+        add_to_index(gather, &chunk, gather->written_bytes + gather->out.size);
+    chunk_put(&gather->out, &chunk);
+    bytes_put(&gather->out, stored->data, stored->size);
+    bytes_reset(payload);
+    gathered->rows = 0;
+    gathered->gathered_bytes = 0;
+}
+
+static void close_record(struct gather *gather, enum gather_table table)
+{
+    struct gather_record *record = &gather->open[table];
+    struct gather_chunk *chunk = &gather->chunks[shapes[table].kind];
+    if (record->count == 0)
+        return;
+    struct bytes head = {0};
+    bytes_put_varint(&head, shapes[table].columns);
+    bytes_put_varint(&head, record->key);
+    bytes_put_varint(&chunk->payload, shapes[table].tag);
+    bytes_put_varint(&chunk->payload, head.size + record->rows.size);
+    bytes_put(&chunk->payload, head.data, head.size);
+    bytes_put(&chunk->payload, record->rows.data, record->rows.size);
+    if (head.failed || record->rows.failed)
+        fail_memory(gather);
+    bytes_clear(&head);
+    bytes_reset(&record->rows);
+    chunk->rows += record->count;
+    record->count = 0;
+}
+
+int gather_flush(struct gather *gather)
+{
+    for (enum gather_table table = 0; table < GATHER_INDEX; table++)
+        close_record(gather, table);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct bytes *payload = &gather->chunks[kinds[i]].payload;
+        if (payload->size || payload->failed)
+            close_chunk(gather, kinds[i], kinds[i] == RECORD_KIND_CALLS ? gather->calls_process : 0);
+    }
+    send(gather);
+    return gather_failed(gather) ? -1 : 0;
+}
+
+/* The file's last eight bytes say where its END chunk begins, so that the index is found without a search. */
+void gather_end(struct gather *gather)
+{
+    if (gather_flush(gather) < 0)
+        return;
+    close_record(gather, GATHER_INDEX);
+    struct bytes *payload = &gather->chunks[RECORD_KIND_END].payload;
+    bytes_put_varint(payload, RECORD_END_OFFSET);
+    bytes_put_varint(payload, 8);
+    bytes_put_u64(payload, gather->written_bytes);
+    close_chunk(gather, RECORD_KIND_END, 0);
+    send(gather);
+}
+
+/* ---- rows ---- */
+
+/* A different key closes the record that is open. */
+static struct gather_record *open_record(struct gather *gather, enum gather_table table, uint64_t key)
+{
+    struct gather_record *record = &gather->open[table];
+    if (record->count && record->key != key)
+        close_record(gather, table);
+    if (record->count++ == 0) {
+        record->key = key;
+        record->previous = 0;
+    }
+    return record;
+}
+
+static void flush_when_large(struct gather *gather, enum gather_table table, size_t row_bytes)
+{
+    size_t *gathered_bytes = &gather->chunks[shapes[table].kind].gathered_bytes;
+    *gathered_bytes += row_bytes;
+    if (*gathered_bytes >= SPLIT_BYTES && table != GATHER_INDEX)
+        gather_flush(gather);
+}
+
+void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values)
+{
+    struct gather_record *record = open_record(gather, table, key);
+    size_t before = record->rows.size;
+    bool stepped = shapes[table].stepped;
+    if (stepped) {
+        bytes_put_signed(&record->rows, (int64_t)(values[0] - record->previous));
+        record->previous = values[0];
+    }
+    for (unsigned i = stepped; i < shapes[table].columns; i++)
+        bytes_put_varint(&record->rows, values[i]);
+    flush_when_large(gather, table, record->rows.size - before);
+}
+
+/* Ids are given in order, so those that follow the first of a record need not be written. */
+static uint64_t first_id(const struct gather *gather, enum gather_table table, uint32_t id)
+{
+    return gather->open[table].count ? gather->open[table].key : id;
+}
+
+void gather_definition(struct gather *gather, enum gather_table table, uint32_t id, const uint64_t *values)
+{
+    gather_row(gather, table, first_id(gather, table, id), values);
+}
+
+void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size)
+{
+    uint64_t key = first_id(gather, GATHER_STRINGS, id);
+    bytes_put_counted(&open_record(gather, GATHER_STRINGS, key)->rows, text, size);
+    flush_when_large(gather, GATHER_STRINGS, size);
+}
+
+void gather_calls_of(struct gather *gather, uint32_t process)
+{
+    if (process == gather->calls_process)
+        return;
+    if (gather->open[GATHER_CALLS].count || gather->chunks[RECORD_KIND_CALLS].payload.size)
+        gather_flush(gather);
+    gather->calls_process = process;
+}
+
+void gather_clear(struct gather *gather)
+{
+    for (enum gather_table table = 0; table < GATHER_COUNT; table++)
+        bytes_clear(&gather->open[table].rows);
+    for (size_t kind = 0; kind < GATHER_KINDS; kind++)
+        bytes_clear(&gather->chunks[kind].payload);
+    bytes_clear(&gather->packed);
+    bytes_clear(&gather->out);
+}

@@ -1,0 +1,81 @@
+/*
+ * gather: the lower half of the writer: rows become records, records chunks, and chunks go to the sink.
+ *
+ * Rows are encoded as they come, each table into its own open record; a flush closes the records and sends
+ * the chunks, definitions first. A chunk that has grown large is sent without being asked. Failure is sticky,
+ * in `err`: after the first, nothing more reaches the sink. A zeroed struct with options set is ready; it owns
+ * its buffers until gather_clear.
+ */
+#ifndef SONDE_STORE_GATHER_H
+#define SONDE_STORE_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "store/record.h"
+#include "store/writer.h"
+
+/* The tables that are gathered at the same time, in the order in which they leave: what a row may name stands
+ * in an earlier table, or earlier in its own. */
+enum gather_table {
+    GATHER_STRINGS,
+    GATHER_CODES,
+    GATHER_NODES,
+    GATHER_PROCESSES,
+    GATHER_THREADS,
+    GATHER_CODE_FLAGS,
+    GATHER_METAS,
+    GATHER_NOTES,
+    GATHER_CALLS,
+    GATHER_FUNCTIONS,
+    GATHER_EDGES,
+    GATHER_INDEX,
+    GATHER_COUNT
+};
+
+#define GATHER_KINDS (RECORD_KIND_END + 1)
+
+struct gather {
+    struct writer_options options;
+    struct err err; /* the first failure */
+    struct gather_record {
+        struct bytes rows;
+        uint64_t key;
+        uint64_t previous; /* the last row's first column */
+        uint32_t count;
+    } open[GATHER_COUNT];
+    struct gather_chunk {
+        struct bytes payload;  /* records that are closed */
+        uint32_t rows;         /* in them */
+        size_t gathered_bytes; /* in them, and in records still open */
+    } chunks[GATHER_KINDS];
+    uint32_t calls_process; /* whose call rows are being gathered */
+    uint32_t sequence;
+    struct bytes packed; /* the compressor's output */
+    struct bytes out;    /* whole chunks on their way to the sink */
+    uint64_t written_bytes;
+};
+
+/* Sends the file header. */
+void gather_begin(struct gather *gather);
+/* As many values as the table has columns. Rows with equal keys that follow each other share a record. */
+void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values);
+/* The same for definitions, whose key is the first id of the record. */
+void gather_definition(struct gather *gather, enum gather_table table, uint32_t id, const uint64_t *values);
+void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size);
+/* A chunk holds calls of one process: those of another are sent first. */
+void gather_calls_of(struct gather *gather, uint32_t process);
+int gather_flush(struct gather *gather);
+/* Flushes and sends the END chunk. */
+void gather_end(struct gather *gather);
+void gather_clear(struct gather *gather);
+
+static inline bool gather_failed(const struct gather *gather)
+{
+    return err_is_set(&gather->err);
+}
+
+#endif
