@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/picture.h"
+#include "export/dot_text.h"
 #include "export/dot_writer.h"
 #include "export/heat.h"
 #include "store/recording.h"
@@ -249,9 +250,10 @@ static int read_source(const struct graph_values *values, int argc, char **argv,
 
 static void put_details(struct bytes *out, const struct callgraph_function *function)
 {
-    bytes_putf(out, "\t%.2f%% %.9g s\t(%.2f%% %.9g s)\t%llu calls\t%s", function->total_share * 100,
+    bytes_putf(out, "\t%.2f%% %.9g s\t(%.2f%% %.9g s)\t%llu calls\t", function->total_share * 100,
                (double)function->total_ns / 1e9, function->self_share * 100, (double)function->self_ns / 1e9,
-               (unsigned long long)function->calls, function->file);
+               (unsigned long long)function->calls);
+    dot_text_put_visible(out, function->file, DOT_TEXT_NAME_MAX);
 }
 
 static int list_functions(const struct callgraph *graph, const char *selector, struct err *err)
@@ -264,7 +266,7 @@ static int list_functions(const struct callgraph *graph, const char *selector, s
         const struct callgraph_function *function = &graph->functions[i];
         if (!function->kept || !prune_matches(function, glob))
             continue;
-        bytes_put_text(&out, function->name);
+        dot_text_put_visible(&out, function->name, DOT_TEXT_NAME_MAX);
         if (detailed)
             put_details(&out, function);
         bytes_put_u8(&out, '\n');

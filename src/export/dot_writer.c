@@ -15,6 +15,7 @@
 #define MULTIPLICATION_SIGN "\xc3\x97"
 #define ARROW               "\xe2\x86\x92"
 #define TOOLTIP_NAME_MAX    200 /* characters */
+#define FORMAT_BYTES_MAX    32
 #define TIME_TEXT_MAX       128
 
 struct writer {
@@ -28,6 +29,14 @@ struct writer {
 
 /* ---- measures ---- */
 
+/* Behind at most two digits: a precision of a thousand million would be taken at its word. */
+static const char *skip_digits(const char *at)
+{
+    size_t count = strspn(at, "0123456789");
+
+    return at + (count > 2 ? 2 : count);
+}
+
 int dot_writer_check_format(const char *format, struct err *err)
 {
     unsigned conversions = 0;
@@ -39,15 +48,18 @@ int dot_writer_check_format(const char *format, struct err *err)
             at++;
             continue;
         }
-        at += 1 + strspn(at + 1, "-+ #0123456789.");
+        at = skip_digits(at + 1 + strspn(at + 1, "-+ #0"));
+        if (*at == '.')
+            at = skip_digits(at + 1);
         if (!*at || !strchr("eEfFgG", *at))
-            return err_set(
-                err, "time format '%s': only one of %%f, %%e and %%g, as in '%%.3f s', can be used", format);
+            return err_set(err, "time format '%s': only %%f, %%e or %%g can be used, as in '%%.3f s'",
+                           format);
         conversions++;
     }
-    if (conversions != 1 || strlen(format) > 32)
-        return err_set(
-            err, "time format '%s' must hold one number, as in '%%.3f s', in at most 32 characters", format);
+    if (conversions != 1 || strlen(format) > FORMAT_BYTES_MAX)
+        return err_set(err,
+                       "time format '%s' must hold one number, as in '%%.3f s', in at most %d characters",
+                       format, FORMAT_BYTES_MAX);
     return 0;
 }
 

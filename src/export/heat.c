@@ -5,11 +5,11 @@
 #include <string.h>
 
 const struct heat_theme heat_themes[] = {
-    {"color", {2.0 / 3, 0.55, 0.36}, {0, 0.85, 0.44}, 1, true, 10, 13, 0.6, 4},
-    {"pink", {0, 1, 0.95}, {0, 1, 0.45}, 2.2, true, 10, 13, 0.6, 4},
-    {"gray", {0, 0, 0.92}, {0, 0, 0}, 2.2, true, 10, 13, 0.6, 4},
-    {"bw", {0, 0, 0}, {0, 0, 0}, 1, true, 8, 24, 0.1, 8},
-    {"print", {0, 0, 0}, {0, 0, 0}, 1, false, 18, 30, 0.1, 8},
+    {"color", {2.0 / 3, 0.55, 0.36}, {0, 0.85, 0.44}, true, 10, 13, 0.6, 4},
+    {"pink", {0, 1, 0.94}, {0, 0.85, 0.44}, true, 10, 13, 0.6, 4},
+    {"gray", {0, 0, 0.9}, {0, 0, 0.1}, true, 10, 13, 0.6, 4},
+    {"bw", {0, 0, 0}, {0, 0, 0}, true, 8, 24, 0.1, 8},
+    {"print", {0, 0, 0}, {0, 0, 0}, false, 18, 30, 0.1, 8},
     {NULL},
 };
 
@@ -52,8 +52,7 @@ uint32_t heat_color(const struct heat_theme *theme, double skew, double weight)
         cold->saturation + at * (hot->saturation - cold->saturation),
         cold->lightness + at * (hot->lightness - cold->lightness),
     };
-    return to_byte(pow(channel(color, 0), theme->gamma)) << 16 |
-           to_byte(pow(channel(color, 8), theme->gamma)) << 8 | to_byte(pow(channel(color, 4), theme->gamma));
+    return to_byte(channel(color, 0)) << 16 | to_byte(channel(color, 8)) << 8 | to_byte(channel(color, 4));
 }
 
 /* Relative luminance as WCAG 2 defines it, and from it the contrast of a colour with white and with black. */

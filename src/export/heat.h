@@ -17,7 +17,6 @@ struct heat_hsl {
 struct heat_theme {
     const char *name; /* NULL ends the table */
     struct heat_hsl cold, hot;
-    double gamma;
     bool filled; /* boxes are filled, not outlined */
     double small_points, large_points;
     double thin_pen, thick_pen;

@@ -393,7 +393,8 @@ static void test_text_is_readable(void **state)
 static void test_time_formats(void **state)
 {
     static const char *const good[] = {"%.7g", "%f", "%6.3f s", "%%%e", "%+08.2F"};
-    static const char *const bad[] = {"", "%", "%s", "%n", "%d", "%*f", "%f%f", "%lf", "%Lf", "%1$f", "%.3"};
+    static const char *const bad[] = {"",    "%",   "%s",   "%n",  "%d",           "%*f",  "%f%f",
+                                      "%lf", "%Lf", "%1$f", "%.3", "%.999999999f", "%999f"};
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
