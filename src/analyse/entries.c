@@ -78,10 +78,8 @@ static const struct sort_key {
     {"ncalls", by_calls, "call count"},
     {"nfl", by_place, "name/file/line"},
     {"pcalls", by_primitive, "primitive call count"},
-    {"self", by_self, "internal time"},
     {"stdname", by_label, "standard name"},
     {"time", by_self, "internal time"},
-    {"total", by_total, "cumulative time"},
     {"tottime", by_self, "internal time"},
     {NULL, NULL, NULL},
 };

@@ -41,8 +41,9 @@ static int add(struct findings *findings, const char *topic, uint32_t code, doub
 /* What is about the run as a whole comes before what is about one detail of it. */
 static int rank(const struct finding *finding)
 {
-    static const char *const first[] = {"waiting", "hot-function", "flat", "hot-path", NULL};
-    if (finding->share >= 0.5 && strcmp(finding->topic, "imports") == 0)
+    static const char *const first[] = {"hot-function", "flat", "hot-path", NULL};
+    bool special = strcmp(finding->topic, "imports") == 0 || strcmp(finding->topic, "waiting") == 0;
+    if (special && finding->share >= 0.5)
         return -1;
     for (int i = 0; first[i]; i++)
         if (strcmp(first[i], finding->topic) == 0)

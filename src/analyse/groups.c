@@ -183,11 +183,9 @@ static void put_thread_name(const struct recording *recording, uint32_t id, stru
 {
     const struct thread *thread = &recording->threads[id];
     const char *name = recording_text(recording, thread->name);
-    bytes_putf(text, "thread %" PRIu64, thread->tid);
-    if (name[0])
-        bytes_putf(text, " %s", name);
+    bytes_putf(text, "%s %" PRIu64, name[0] ? name : "thread", thread->tid);
     if (thread->process && recording->processes_count > 2)
-        bytes_putf(text, " of process %" PRIu64, recording->processes[thread->process].pid);
+        bytes_putf(text, ", process %" PRIu64, recording->processes[thread->process].pid);
 }
 
 static int build_by_owner(const struct recording *recording, const struct selection *selection,

@@ -30,12 +30,22 @@ static const char *mode_words(const char *mode)
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
 }
 
-static void put_counts(const struct functions *functions, struct bytes *out)
+static void put_counts(const struct functions *functions, uint32_t thread_count, struct bytes *out)
 {
     bytes_putf(out, "%s function calls", quantity_count(functions->total_calls).text);
     if (functions->total_primitive_calls != functions->total_calls)
         bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
     bytes_putf(out, " in %.3f seconds", (double)functions->total_ns / 1e9);
+    if (thread_count > 1)
+        bytes_putf(out, ", %u threads added up", thread_count);
+}
+
+static uint32_t count_threads(const struct recording *recording, const struct selection *selection)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < recording->threads_count; i++)
+        count += tree_selection_has(selection, recording, i);
+    return count;
 }
 
 static void put_number(struct bytes *line, uint32_t count, const char *noun, const char *plural)
@@ -74,7 +84,7 @@ static void put_losses(const struct recording *recording, struct bytes *line)
         lost += recording->notes[i].kind == NOTE_LOSS ? recording->notes[i].count : 0;
     if (lost)
         bytes_putf(line, ", %s lost", quantity_count(lost).text);
-    else if (recording->chunks_count)
+    else if (recording->damage.complete && !recording->damage.truncated && !recording->damage.damaged_chunks)
         bytes_put_text(line, ", nothing lost");
 }
 
@@ -99,7 +109,8 @@ static void put_origin(const struct recording *recording, const struct functions
     uint64_t wall = wall_ns(recording);
     if (wall)
         bytes_putf(line, ", %s from start to end", quantity_duration((double)wall).text);
-    put_overhead(recording, functions, line);
+    if (tree_selection_is_all(&options->selection))
+        put_overhead(recording, functions, line);
     put_losses(recording, line);
     if (options->selection.process)
         bytes_putf(line, "; only process %" PRIu64, recording->processes[options->selection.process].pid);
@@ -117,7 +128,7 @@ void heading_text_put(const struct recording *recording, const struct functions 
         terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
     bytes_clear(&line);
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
-    put_counts(functions, out);
+    put_counts(functions, count_threads(recording, &options->selection), out);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     bytes_put_u8(out, '\n');
 }

@@ -148,9 +148,12 @@ static int put_rows(const struct recording *recording, const struct functions *f
     uint32_t all;
     if (report_text_rows(recording, functions, options, &entries, &all, err) < 0)
         return -1;
-    put_order(options, entries.count, all, out);
     int result = 0;
-    if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
+    if (all)
+        put_order(options, entries.count, all, out);
+    if (!all)
+        bytes_put_text(out, "Nothing to show: no calls were recorded here\n");
+    else if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
         put_table(options, &entries, functions->total_ns, out);
     else
         result = callers_text_put(recording, functions, &entries, options, out, err);

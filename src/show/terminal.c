@@ -131,7 +131,8 @@ void terminal_fit(const struct terminal *terminal, const char *label, unsigned u
         terminal_put(label, out);
         return;
     }
-    if (label[0] == '{' || !strchr(label, '(')) {
+    bool place = strchr(label, '(') && strchr(label, ':') && label[strlen(label) - 1] == ')';
+    if (label[0] == '{' || !place) {
         fit_end(label, room, out);
         return;
     }

@@ -1,0 +1,106 @@
+/* json: commas, nesting, escapes, and bytes that are no UTF-8; quantity: numbers for people. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/quantity.h"
+
+static void check(struct bytes *out, const char *expected)
+{
+    bytes_put_u8(out, '\0');
+    assert_false(out->failed);
+    assert_string_equal((char *)out->data, expected);
+    bytes_clear(out);
+}
+
+static void commas_fall_between(void **state)
+{
+    (void)state;
+    struct bytes out = {0};
+    struct json json = {.out = &out};
+    json_begin_object(&json);
+    json_key(&json, "a");
+    json_begin_array(&json);
+    json_unsigned(&json, UINT64_MAX);
+    json_signed(&json, INT64_MIN);
+    json_begin_object(&json);
+    json_end_object(&json);
+    json_begin_array(&json);
+    json_end_array(&json);
+    json_end_array(&json);
+    json_line(&json);
+    json_key(&json, "b");
+    json_bool(&json, true);
+    json_key(&json, "c");
+    json_real(&json, 0.25);
+    json_key(&json, "d");
+    json_real(&json, NAN);
+    json_key(&json, "e");
+    json_string(&json, NULL);
+    json_line(&json);
+    json_end_object(&json);
+    check(&out, "{\"a\":[18446744073709551615,-9223372036854775808,{},[]],\n"
+                "\"b\":true,\"c\":0.25,\"d\":null,\"e\":null\n}");
+}
+
+static void text_is_escaped(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        size_t size;
+        const char *expected;
+    } cases[] = {
+        {"plain", 5, "\"plain\""},
+        {"\"\\\n\t\r\b\f\x01\x7f", 9, "\"\\\"\\\\\\n\\t\\r\\b\\f\\u0001\\u007f\""},
+        {"a\0b", 3, "\"a\\u0000b\""},
+        {"é€\xf0\x9f\x98\x80", 9, "\"é€\xf0\x9f\x98\x80\""},
+        {"\xff\xc3", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xc0\x80", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xf4\x90\x80\x80x", 5, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx\""},
+        {"", 0, "\"\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bytes out = {0};
+        struct json json = {.out = &out};
+        json_text(&json, cases[i].text, cases[i].size);
+        check(&out, cases[i].expected);
+    }
+}
+
+static void quantities_read_well(void **state)
+{
+    (void)state;
+    const struct {
+        double ns;
+        const char *expected;
+    } durations[] = {{0, "0 ns"},          {12, "12 ns"},       {999.9, "1.00 µs"}, {1500, "1.50 µs"},
+                     {12345e3, "12.3 ms"}, {999.9e6, "1.00 s"}, {69e9, "69.0 s"},   {125.2e9, "2 min 5 s"}};
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
+        assert_string_equal(quantity_duration(durations[i].ns).text, durations[i].expected);
+    assert_string_equal(quantity_count(0).text, "0");
+    assert_string_equal(quantity_count(999).text, "999");
+    assert_string_equal(quantity_count(1234567).text, "1,234,567");
+    assert_string_equal(quantity_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+    assert_string_equal(quantity_share(0.0123).text, "1.2%");
+    assert_string_equal(quantity_share(0.0996).text, "10%");
+    assert_string_equal(quantity_share(1).text, "100%");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commas_fall_between),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(quantities_read_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
