@@ -1,6 +1,7 @@
 #include "collect/agent/agent.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,16 @@ static void fill_hello(struct session_hello *hello, enum session_message message
                                     .message = message,
                                     .pid = (uint64_t)getpid(),
                                     .parent_pid = (uint64_t)getppid()};
+}
+
+/* Sent along, because a process may be gone by the time that the recorder looks for it. */
+static void read_command_line(struct session_hello *hello)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
+    hello->text_bytes = size > 0 ? (uint32_t)size : 0;
+    if (fd >= 0)
+        close(fd);
 }
 
 /* A file or address-space limit of the target's is kept well away from: passing RLIMIT_FSIZE would kill it. */
@@ -73,6 +84,7 @@ static struct arena *open_arena(uint32_t python)
     struct session_hello hello;
     fill_hello(&hello, SESSION_HELLO);
     hello.arena_bytes = arena->total_bytes;
+    read_command_line(&hello);
     int sent = session_send(&session, &hello, fd);
     close(fd);
     if (sent == 0)
@@ -104,7 +116,7 @@ static void refuse(const char *why)
 {
     struct session_hello hello;
     fill_hello(&hello, SESSION_REFUSED);
-    snprintf(hello.text, sizeof hello.text, "%s", why);
+    hello.text_bytes = (uint32_t)snprintf(hello.text, sizeof hello.text, "%s", why);
     session_send(&session, &hello, -1);
     if (hello.pid == session.main_pid)
         _exit(2);

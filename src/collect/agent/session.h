@@ -18,7 +18,7 @@
 
 enum session_message {
     SESSION_HELLO = 1,   /* I record; the arena's descriptor comes with this */
-    SESSION_REFUSED = 2, /* I am a Python that cannot be recorded; `text` says why */
+    SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
 struct session_hello {
@@ -26,7 +26,8 @@ struct session_hello {
     uint32_t message;         /* enum session_message */
     uint64_t pid, parent_pid; /* as the process itself sees them */
     uint64_t arena_bytes;
-    char text[256];
+    uint32_t text_bytes;
+    char text[4000]; /* hello: the command line as in /proc/PID/cmdline; refused: why */
 };
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */

@@ -6,13 +6,7 @@
 #include "collect/inside/session_type.h"
 #include "collect/inside/tracer.h"
 
-static const struct agent *launching_agent;
 static struct trace launched_trace;
-
-static void after_fork(void)
-{
-    tracer_after_fork(launching_agent);
-}
 
 __attribute__((visibility("default"))) agent_start sonde_inside_start;
 
@@ -40,8 +34,8 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     }
     if (trace_init(&launched_trace, arena, true, &settings, why, why_bytes) < 0)
         return -1;
-    launching_agent = agent;
-    agent->call_after_fork(after_fork);
+    tracer.agent = agent;
+    agent->call_after_fork(tracer_after_fork);
     if (session->package)
         finder_install(session->package);
     return tracer_begin(&launched_trace, why, why_bytes);

@@ -119,8 +119,43 @@ static void join(struct context *context, struct trace *trace)
         set_name(trace, context->row);
 }
 
+static void move_to_own_arena(struct trace *trace, struct context *context)
+{
+    const struct agent *agent = tracer.agent;
+    struct arena *arena = agent->session->follow ? agent->open_arena(interpreter.version) : NULL;
+    if (!arena) /* nobody will read it, but the program must go on */
+        arena = trace_new_private_arena(1 << 22);
+    if (!arena) {
+        trace->enabled = false;
+        return;
+    }
+    uint32_t thread = trace_move_after_fork(trace, arena, context ? context->row : NULL, tracer_now());
+    if (context) {
+        context->nodes = arena_nodes(arena);
+        context->row = thread ? &arena_threads(arena)[thread] : NULL;
+    }
+    if (context && context->row)
+        set_name(trace, context->row);
+}
+
+static void leave_parent_behind(void)
+{
+    struct lane *own = tracer_own_lane;
+    tracer.forked = false;
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+        if (lane != own)
+            lane->retired = true;
+    for (int slot = 0; slot < TRACER_TRACES; slot++) {
+        struct trace *trace = tracer.traces[slot];
+        if (trace && trace->shared)
+            move_to_own_arena(trace, own && own->contexts[slot].row ? &own->contexts[slot] : NULL);
+    }
+}
+
 struct lane *tracer_refresh_lane(void)
 {
+    if (tracer.forked)
+        leave_parent_behind();
     struct lane *lane = tracer_own_lane;
     if (!lane) {
         lane = new_lane();
@@ -352,34 +387,8 @@ void tracer_forget(struct trace *trace)
     tracer.generation++;
 }
 
-static void move_to_own_arena(const struct agent *agent, struct trace *trace, struct context *context)
+void tracer_after_fork(void)
 {
-    struct arena *arena = agent->session->follow ? agent->open_arena(interpreter.version) : NULL;
-    if (!arena) /* nobody will read it, but the program must go on */
-        arena = trace_new_private_arena(1 << 22);
-    if (!arena) {
-        trace->enabled = false;
-        return;
-    }
-    uint32_t thread = trace_move_after_fork(trace, arena, context ? context->row : NULL, tracer_now());
-    if (context && thread) {
-        context->nodes = arena_nodes(arena);
-        context->row = &arena_threads(arena)[thread];
-    } else if (context) {
-        context->row = NULL;
-    }
-}
-
-void tracer_after_fork(const struct agent *agent)
-{
-    struct lane *own = tracer_own_lane;
-    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
-        if (lane != own)
-            lane->retired = true;
-    for (int slot = 0; slot < TRACER_TRACES; slot++) {
-        struct trace *trace = tracer.traces[slot];
-        if (trace && trace->shared)
-            move_to_own_arena(agent, trace, own && own->contexts[slot].row ? &own->contexts[slot] : NULL);
-    }
+    tracer.forked = true;
     tracer.generation++;
 }

@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "collect/inside/trace.h"
 
+struct agent;
+
 #define TRACER_TRACES 8 /* that may be active at the same time */
 
 struct context {
@@ -32,9 +34,11 @@ struct lane {
 };
 
 struct tracer {
-    uint32_t generation; /* changes when a trace begins or ends: lanes look again */
-    bool counter;        /* time is the machine's counter, else ns */
-    bool checks_frames;  /* greenlets are about: believe the interpreter's frames, not the events */
+    uint32_t generation;       /* changes when a trace begins or ends: lanes look again */
+    bool counter;              /* time is the machine's counter, else ns */
+    bool forked;               /* shared traces are still in the parent's arenas */
+    bool checks_frames;        /* greenlets are about: believe the interpreter's frames, not the events */
+    const struct agent *agent; /* NULL = no shared traces */
     struct trace *traces[TRACER_TRACES];
     struct lane *lanes;
 };
@@ -147,8 +151,8 @@ void tracer_forget(struct trace *trace);
 void tracer_settle(struct trace *trace);
 /* Whether an active trace wants C calls. */
 bool tracer_wants_c_calls(void);
-/* In the child of a fork, before anything else: shared traces move to arenas of their own. */
-struct agent;
-void tracer_after_fork(const struct agent *agent);
+/* In the child of a fork, before anything else. Shared traces move to arenas of their own at the first event: a
+ * child that only execs has none, and never troubles the recorder. */
+void tracer_after_fork(void);
 
 #endif

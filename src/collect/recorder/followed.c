@@ -11,40 +11,33 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "store/writer.h"
 
-#define COMMAND_BYTES_MAX ((size_t)1 << 20)
+#define WORDS_MAX 512
 
 static uint32_t intern(struct writer *writer, const char *text)
 {
     return text ? writer_string(writer, text, strlen(text)) : 0;
 }
 
-/* The words of /proc/PID/cmdline, described. */
-static uint32_t command_of(struct writer *writer, pid_t pid, followed_describe *describe)
+/* The words that the process sent, described. */
+static uint32_t command_of(struct writer *writer, const struct session_hello *hello,
+                           followed_describe *describe)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
-    struct bytes bytes = {0};
-    if (bytes_read_file(&bytes, path, COMMAND_BYTES_MAX, NULL) != 0 || bytes.size == 0) {
-        bytes_clear(&bytes);
-        return 0;
-    }
-    bytes_put_u8(&bytes, 0);
+    char text[sizeof hello->text + 1];
+    size_t size = hello->text_bytes < sizeof hello->text ? hello->text_bytes : sizeof hello->text;
+    memcpy(text, hello->text, size);
+    text[size] = '\0';
+    char *words[WORDS_MAX];
     int count = 0;
-    char *words[256];
-    for (size_t at = 0; !bytes.failed && at + 1 < bytes.size && count < 256; count++) {
-        words[count] = (char *)bytes.data + at;
-        at += strlen(words[count]) + 1;
-    }
-    char *text = describe(count, words);
-    uint32_t id = intern(writer, text);
-    free(text);
-    bytes_clear(&bytes);
+    for (size_t at = 0; at < size && count < WORDS_MAX; at += strlen(text + at) + 1)
+        words[count++] = text + at;
+    char *described = describe(count, words);
+    uint32_t id = intern(writer, described);
+    free(described);
     return id;
 }
 
@@ -94,7 +87,7 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
         .parent = parent,
         .rank = UINT32_MAX,
         .host = intern(writer, host),
-        .command = command_of(writer, pid, describe),
+        .command = command_of(writer, hello, describe),
         .python = python_of(writer, followed->arena),
         .exe = executable_of(writer, pid),
         .start_ns = ((struct arena *)followed->arena)->start_ns,

@@ -96,6 +96,32 @@ static void finish(struct recorder *recorder, struct followed *followed, bool en
     followed_close(followed, recorder->options->writer, &rate, ended, exit_code);
 }
 
+/* The nearest ancestor that records: there may be shells between. */
+static uint32_t parent_of(struct recorder *recorder, pid_t pid, pid_t parent_pid)
+{
+    struct followed *known = find_followed(recorder, parent_pid);
+    if (known)
+        return known->id;
+    for (int generation = 0; generation < 16 && pid > 1; generation++) {
+        char path[64], text[512] = "";
+        snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+        FILE *stat = fopen(path, "re");
+        if (!stat)
+            return 0;
+        size_t size = fread(text, 1, sizeof text - 1, stat);
+        fclose(stat);
+        const char *name_end = size ? strrchr(text, ')') : NULL;
+        long parent = 0;
+        if (!name_end || sscanf(name_end + 1, " %*c %ld", &parent) != 1)
+            return 0;
+        pid = (pid_t)parent;
+        struct followed *followed = find_followed(recorder, pid);
+        if (followed)
+            return followed->id;
+    }
+    return 0;
+}
+
 static struct followed *new_followed(struct recorder *recorder)
 {
     if (recorder->count == recorder->capacity) {
@@ -115,8 +141,7 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     struct followed *before = find_followed(recorder, pid);
     if (before && before->arena) /* it has become another program */
         finish(recorder, before, true, INT32_MIN);
-    struct followed *parent = find_followed(recorder, (pid_t)hello->parent_pid);
-    uint32_t parent_id = before ? before->process.parent : parent ? parent->id : 0;
+    uint32_t parent_id = before ? before->process.parent : parent_of(recorder, pid, (pid_t)hello->parent_pid);
     struct followed *followed = new_followed(recorder);
     if (!followed)
         return;
@@ -130,7 +155,8 @@ static void note_refusal(struct recorder *recorder, const struct session_hello *
 {
     bool is_target = pid == recorder->target;
     char why[sizeof hello->text + 1];
-    snprintf(why, sizeof why, "%.*s", (int)sizeof hello->text, hello->text);
+    size_t size = hello->text_bytes < sizeof hello->text ? hello->text_bytes : sizeof hello->text;
+    snprintf(why, sizeof why, "%.*s", (int)size, hello->text);
     recorder->result->target_refused |= is_target;
     recorder->options->refused((uint64_t)pid, is_target, why);
     struct writer *writer = recorder->options->writer;
