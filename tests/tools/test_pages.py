@@ -67,7 +67,8 @@ def bash_offers(*words):
         f'source <("{SONDE}" help --completion bash); compopt() {{ :; }}; COMP_WORDS=("$@"); '
         'COMP_CWORD=$(($# - 1)); _sonde; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", ask, "bash", "sonde", *words], capture_output=True, text=True, check=True)
+    line = ["bash", "-c", ask, "bash", "sonde", *words]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()
 
