@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -141,6 +140,8 @@ static int read_all(struct bytes *bytes, int fd, const char *path, size_t max, s
         ssize_t got = read(fd, bytes->data + bytes->size, bytes->capacity - bytes->size);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && errno == EISDIR)
+            return err_set(err, "%s is a folder, not a recording", path);
         if (got < 0)
             return err_set_errno(err, "cannot read %s", path);
         if (got == 0)
@@ -149,20 +150,25 @@ static int read_all(struct bytes *bytes, int fd, const char *path, size_t max, s
     }
 }
 
+/* One allocation for a plain file. By lseek, because fstat is a function of the newest glibcs only. */
+static void reserve_whole(struct bytes *bytes, int fd, size_t max)
+{
+    off_t here = lseek(fd, 0, SEEK_CUR);
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (here < 0 || end < 0 || lseek(fd, here, SEEK_SET) < 0)
+        return;
+    if (end > here && (uint64_t)(end - here) <= max)
+        bytes_reserve(bytes, (size_t)(end - here) + 1);
+}
+
 int bytes_read_file(struct bytes *bytes, const char *path, size_t max, struct err *err)
 {
     bool standard_input = strcmp(path, "-") == 0;
     int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set_errno(err, "cannot open %s", path);
-    struct stat status;
-    int result = 0;
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
-        result = err_set(err, "%s is a folder, not a recording", path);
-    else if (S_ISREG(status.st_mode) && status.st_size > 0 && (uint64_t)status.st_size <= max)
-        bytes_reserve(bytes, (size_t)status.st_size + 1);
-    if (result == 0)
-        result = read_all(bytes, fd, path, max, err);
+    reserve_whole(bytes, fd, max);
+    int result = read_all(bytes, fd, path, max, err);
     if (!standard_input)
         close(fd);
     return result;
