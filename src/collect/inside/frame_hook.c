@@ -6,12 +6,12 @@
 #include "collect/inside/event_source.h"
 #include "collect/inside/tracer.h"
 
-#define STACK_RESERVE_BYTES (512u * 1024)
+#define STACK_SHARE 8 /* the hook is used on the first eighth of a thread's stack */
 
 static bool is_active;
 static bool gave_way;
 
-static __thread char *stack_limit __attribute__((tls_model("initial-exec"))); /* lowest address to be used */
+static __thread char *stack_limit __attribute__((tls_model("initial-exec"))); /* the hook's lowest address */
 
 static char *find_stack_limit(void)
 {
@@ -22,8 +22,7 @@ static char *find_stack_limit(void)
         pthread_attr_getstack(&attributes, &base, &size);
         pthread_attr_destroy(&attributes);
     }
-    size_t reserve = size / 4 < STACK_RESERVE_BYTES ? size / 4 : STACK_RESERVE_BYTES;
-    return (char *)base + reserve;
+    return (char *)base + (size - size / STACK_SHARE);
 }
 
 static bool stack_is_short(void)

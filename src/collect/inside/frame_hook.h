@@ -2,8 +2,9 @@
  * frame_hook: calls and returns of Python functions from the frame evaluation hook (3.9 to 3.11), for traces
  * without C calls: far cheaper than the profile slot.
  *
- * Under the hook a Python call uses the C stack, which 3.11 otherwise spares. Before a thread's C stack runs
- * out, the hook gives way to the profile slot for the rest of the run.
+ * Under the hook a Python call uses more of the C stack (3.11 otherwise spares it altogether). A program that
+ * recurses deeply must not run out of stack because of us: beyond the first eighth of a thread's stack the hook
+ * gives way to the profile slot, which needs none, for the rest of the run.
  */
 #ifndef SONDE_COLLECT_INSIDE_FRAME_HOOK_H
 #define SONDE_COLLECT_INSIDE_FRAME_HOOK_H
