@@ -6,6 +6,7 @@
 #include "binding/columns.h"
 #include "store/recording.h"
 
+/* Each type has a documentation string: 3.9.2 and older crash without. */
 static PyStructSequence_Field entries_code_fields[] = {
     {"co_filename", NULL}, {"co_firstlineno", NULL}, {"co_name", NULL}, {"co_qualname", NULL}, {NULL, NULL}};
 static PyStructSequence_Desc entries_code_desc = {"sonde._binding.profiler_code",
@@ -19,8 +20,8 @@ static PyStructSequence_Field entries_subentry_fields[] = {
     {"totaltime", "seconds in it when called from there, with what it called"},
     {"inlinetime", "seconds in it alone when called from there"},
     {NULL, NULL}};
-static PyStructSequence_Desc entries_subentry_desc = {"sonde._binding.profiler_subentry", NULL,
-                                                      entries_subentry_fields, 5};
+static PyStructSequence_Desc entries_subentry_desc = {
+    "sonde._binding.profiler_subentry", "One function called by another.", entries_subentry_fields, 5};
 
 static PyStructSequence_Field entries_entry_fields[] = {
     {"code", "the function: a stand-in for its code object, or a str for a C function"},
@@ -30,8 +31,8 @@ static PyStructSequence_Field entries_entry_fields[] = {
     {"inlinetime", "seconds in it alone"},
     {"calls", "what it called: a list of profiler_subentry, or None"},
     {NULL, NULL}};
-static PyStructSequence_Desc entries_entry_desc = {"sonde._binding.profiler_entry", NULL,
-                                                   entries_entry_fields, 6};
+static PyStructSequence_Desc entries_entry_desc = {
+    "sonde._binding.profiler_entry", "One function and what it called.", entries_entry_fields, 6};
 
 static PyTypeObject *entries_type_new(PyObject *module, const char *name, PyStructSequence_Desc *desc)
 {
