@@ -34,7 +34,7 @@ class Profile(_inside.Session, _binding.Results):
         """Put what was recorded so far into ``stats``, as a dict in the form that pstats knows."""
         import marshal
 
-        self.stats = marshal.loads(_binding.pstats(self.snapshot(), "this profile"))
+        self.stats = marshal.loads(_binding.pstats(self.snapshot(), "this profile", self.subcalls))
 
     def dump_stats(self, file):
         """Stop, and write what was recorded to the named file, for pstats and all that reads its files."""

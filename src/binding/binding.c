@@ -5,7 +5,6 @@
  * interpreter is let go while bytes are read and analysed. One module object per interpreter; nothing global.
  */
 #include <Python.h>
-#include <string.h>
 
 #include "analyse/functions.h"
 #include "base/bytes.h"
@@ -28,7 +27,6 @@ struct binding_state {
 struct binding_profile {
     struct recording recording;
     struct functions functions;
-    bool subcalls; /* whether caller → callee pairs were asked for when it was recorded */
 };
 
 static void binding_profile_clear(struct binding_profile *profile)
@@ -41,16 +39,10 @@ static int binding_load(struct binding_profile *profile, const char *data, size_
                         struct err *err)
 {
     const struct selection everything = {0};
-    const char *subcalls;
 
-    if (formats_read(data, size, name, &profile->recording, err) < 0 ||
-        functions_build(&profile->recording, &everything, &profile->functions, err) < 0)
+    if (formats_read(data, size, name, &profile->recording, err) < 0)
         return -1;
-    subcalls = recording_meta(&profile->recording, "subcalls");
-    profile->subcalls = !subcalls || strcmp(subcalls, "0") != 0;
-    if (!profile->subcalls)
-        profile->functions.edge_count = 0;
-    return 0;
+    return functions_build(&profile->recording, &everything, &profile->functions, err);
 }
 
 /* Fills an empty profile from a bytes object; 0, or -1 with ValueError. */
@@ -73,15 +65,19 @@ static int binding_profile_init(struct binding_profile *profile, PyObject *data,
     return failed;
 }
 
-/* The arguments that all functions here take: data, and a name for messages. */
+/* The arguments that all functions here take: data, a name for messages, whether callers are told apart. */
 static int binding_arguments(PyObject *arguments, struct binding_profile *profile)
 {
     const char *name = "the recording";
+    int subcalls = 1;
     PyObject *data;
 
-    if (!PyArg_ParseTuple(arguments, "S|s", &data, &name))
+    if (!PyArg_ParseTuple(arguments, "S|sp", &data, &name, &subcalls) ||
+        binding_profile_init(profile, data, name) < 0)
         return -1;
-    return binding_profile_init(profile, data, name);
+    if (!subcalls)
+        profile->functions.edge_count = 0;
+    return 0;
 }
 
 static PyObject *binding_read(PyObject *module, PyObject *arguments)
@@ -105,7 +101,7 @@ static PyObject *binding_functions(PyObject *module, PyObject *arguments)
 
     if (binding_arguments(arguments, &profile) < 0)
         return NULL;
-    list = entries_list(&state->types, &profile.recording, &profile.functions, profile.subcalls);
+    list = entries_list(&state->types, &profile.recording, &profile.functions);
     binding_profile_clear(&profile);
     return list;
 }
@@ -147,18 +143,15 @@ static PyObject *binding_find_module(void)
 /* In C, as cProfile's is: called while the profiler is enabled, it shows as this one call. */
 static PyObject *binding_getstats(PyObject *self, PyObject *none)
 {
-    struct binding_profile profile = {0};
     PyObject *module = binding_find_module();
     PyObject *data = module ? PyObject_CallMethod(self, "snapshot", NULL) : NULL;
-    PyObject *list = NULL;
+    PyObject *subcalls = data ? PyObject_GetAttrString(self, "subcalls") : NULL;
+    PyObject *arguments = subcalls ? Py_BuildValue("(OsO)", data, "this profile", subcalls) : NULL;
+    PyObject *list = arguments ? binding_functions(module, arguments) : NULL;
 
     (void)none;
-    if (data && binding_profile_init(&profile, data, "this profile") == 0) {
-        struct binding_state *state = PyModule_GetState(module);
-
-        list = entries_list(&state->types, &profile.recording, &profile.functions, profile.subcalls);
-        binding_profile_clear(&profile);
-    }
+    Py_XDECREF(arguments);
+    Py_XDECREF(subcalls);
     Py_XDECREF(data);
     Py_XDECREF(module);
     return list;
@@ -170,7 +163,8 @@ static PyMethodDef binding_results_methods[] = {{"getstats", binding_getstats, M
                                                  "callcount, reccallcount, totaltime, inlinetime, calls."},
                                                 {NULL, NULL, 0, NULL}};
 static PyType_Slot binding_results_slots[] = {
-    {Py_tp_doc, "What can be asked of a class that has snapshot() -> bytes of a recording."},
+    {Py_tp_doc,
+     "What can be asked of a class that has snapshot() -> bytes of a recording, and subcalls -> bool."},
     {Py_tp_methods, binding_results_methods},
     {0, NULL}};
 static PyType_Spec binding_results_spec = {"sonde._binding.Results", 0, 0,
@@ -212,16 +206,17 @@ static void binding_free(void *module)
     binding_clear(module);
 }
 
-static PyMethodDef binding_methods[] = {{"read", binding_read, METH_VARARGS,
-                                         "read(data, name='the recording') -> dict\n\n"
-                                         "The tables of a recording, column by column, as memoryviews."},
-                                        {"functions", binding_functions, METH_VARARGS,
-                                         "functions(data, name='the recording') -> list of profiler_entry\n\n"
-                                         "The functions, as getstats() gives them."},
-                                        {"pstats", binding_pstats, METH_VARARGS,
-                                         "pstats(data, name='the recording') -> bytes\n\n"
-                                         "The functions as a .prof file."},
-                                        {NULL, NULL, 0, NULL}};
+static PyMethodDef binding_methods[] = {
+    {"read", binding_read, METH_VARARGS,
+     "read(data, name='the recording', subcalls=True) -> dict\n\n"
+     "The tables of a recording, column by column, as memoryviews."},
+    {"functions", binding_functions, METH_VARARGS,
+     "functions(data, name='the recording', subcalls=True) -> list of profiler_entry\n\n"
+     "The functions, as getstats() gives them."},
+    {"pstats", binding_pstats, METH_VARARGS,
+     "pstats(data, name='the recording', subcalls=True) -> bytes\n\n"
+     "The functions as a .prof file."},
+    {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot binding_slots[] = {{Py_mod_exec, binding_exec}, {0, NULL}};
 

@@ -1,5 +1,6 @@
 #include "binding/entries.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/functions.h"
@@ -198,7 +199,7 @@ static PyObject *entries_from_slots(const struct entries_types *types, const str
 }
 
 PyObject *entries_list(const struct entries_types *types, const struct recording *recording,
-                       const struct functions *functions, bool subcalls)
+                       const struct functions *functions)
 {
     struct entries_slot *slots = PyMem_Calloc((size_t)recording->codes_count + 1, sizeof *slots);
     PyObject *list = NULL;
@@ -207,7 +208,7 @@ PyObject *entries_list(const struct entries_types *types, const struct recording
     if (!slots)
         return PyErr_NoMemory();
     failed = entries_fill_slots(types, recording, functions, slots);
-    for (uint32_t i = 0; subcalls && !failed && i < functions->edge_count; i++)
+    for (uint32_t i = 0; !failed && i < functions->edge_count; i++)
         failed = entries_add_call(types, slots, &functions->edges[i]);
     if (!failed)
         list = entries_from_slots(types, functions, slots);

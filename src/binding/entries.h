@@ -11,7 +11,6 @@
 #define SONDE_BINDING_ENTRIES_H
 
 #include <Python.h>
-#include <stdbool.h>
 
 struct functions;
 struct recording;
@@ -26,8 +25,8 @@ int entries_types_init(struct entries_types *types, PyObject *module);
 int entries_types_visit(struct entries_types *types, visitproc visit, void *arg);
 void entries_types_clear(struct entries_types *types);
 
-/* A new list, or NULL with a Python exception. Without subcalls every `calls` is None. */
+/* A new list, or NULL with a Python exception. `calls` is None for a function that has no edges. */
 PyObject *entries_list(const struct entries_types *types, const struct recording *recording,
-                       const struct functions *functions, bool subcalls);
+                       const struct functions *functions);
 
 #endif

@@ -183,28 +183,43 @@ def counts(profile, name):
 
 
 def check_two_profilers():
-    import cProfile
-
     from sonde import Profile
 
-    first, second, old = Profile(), Profile(), cProfile.Profile()
+    first, second = Profile(), Profile()
     first.enable()
     fibonacci(3)
     second.enable()
     fibonacci(2)
-    old.enable()
-    key(1)
-    old.disable()
     first.disable()
     key(2)
     second.disable()
-    for profile in (first, second, old):
+    for profile in (first, second):
         profile.create_stats()
     assert counts(first, "fibonacci") == (8, 2)
     assert counts(second, "fibonacci") == (3, 1)
-    assert counts(first, "key") == (1, 1)
-    assert counts(second, "key") == (2, 2)
-    assert counts(old, "key") == (1, 1)
+    assert "key" not in {function[2] for function in first.stats}
+    assert counts(second, "key") == (1, 1)
+
+
+def check_beside_cprofile():
+    """Both see what they would see alone; before 3.12 cProfile takes the one slot and leaves it empty."""
+    import cProfile
+
+    from sonde import Profile
+
+    ours, theirs = Profile(), cProfile.Profile()
+    ours.enable()
+    key(1)
+    theirs.enable()
+    key(2)
+    key(3)
+    theirs.disable()
+    key(4)
+    ours.disable()
+    ours.create_stats()
+    theirs.create_stats()
+    assert counts(theirs, "key") == (2, 2)
+    assert counts(ours, "key") == ((4, 4) if sys.version_info >= (3, 12) else (1, 1))
 
 
 def check_threads():
@@ -303,14 +318,15 @@ def check_statistics():
         fibonacci(10)
     profile.snapshot_stats()
     first = profile.stats
-    profile.create_stats()
-    assert profile.stats == first
     profile.dump_stats("kept.prof")
     with open("kept.prof", "rb") as stream:
-        assert marshal.load(stream) == first
+        assert marshal.load(stream) == profile.stats
+    assert profile.stats.keys() == first.keys()
     (row,) = [row for function, row in first.items() if function[2] == "fibonacci"]
     (entry,) = [entry for entry in profile.getstats() if getattr(entry.code, "co_name", "") == "fibonacci"]
-    assert row[:4] == (1, 177, entry.inlinetime, entry.totaltime)
+    assert row[:2] == (1, 177)
+    assert abs(row[2] - entry.inlinetime) <= 1e-3 * row[2]  # the clock's rate is known better and better
+    assert abs(row[3] - entry.totaltime) <= 1e-3 * row[3]
     assert (entry.callcount, entry.reccallcount) == (177, 176)
     assert entry.code.co_filename == fibonacci.__code__.co_filename
     assert entry.code.co_firstlineno == fibonacci.__code__.co_firstlineno
@@ -403,11 +419,7 @@ def check_empty():
     profile.create_stats()
     assert profile.stats == {}
     profile.clear()
-    try:
-        pstats.Stats(profile)
-    except TypeError:
-        return
-    raise AssertionError("pstats took an empty profile")
+    assert profile.getstats() == []
 
 
 def check_enabled_twice():

@@ -129,4 +129,7 @@ def use_comprehensions():
     {key(i) for i in range(3)}
     {i: key(i) for i in range(3)}
     sum(key(i) for i in range(3) if key(i))
-    [[key(j) for j in range(i)] for i in range(3)]
+    [
+        [key(j) for j in range(i)]  # in a line of its own: before 3.11 nothing else tells the two apart
+        for i in range(3)
+    ]

@@ -26,12 +26,12 @@ def packages():
     pytest.fail(f"no package sonde below {folder}")
 
 
-def run_case(python, name, tmp_path):
+def run_case(python, name, tmp_path, under=()):
     if python.free_threaded:
         pytest.skip("refused on free-threaded interpreters")
     shutil.copy(profile_workloads.__file__, tmp_path)
     script = shutil.copy(profile_cases.__file__, tmp_path)
-    command = python.enter([python.executable, script, packages(), name], tmp_path)
+    command = python.enter([*under, python.executable, script, packages(), name], tmp_path)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -48,6 +48,13 @@ def test_equals_cprofile(python, name, tmp_path):
 @pytest.mark.parametrize("name", CHECKED)
 def test_profile(python, name, tmp_path):
     run_case(python, name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["check_recipe", "check_statistics", "check_threads", "check_two_profilers"])
+def test_profile_in_a_traced_program(python, sonde, name, tmp_path):
+    output = tmp_path / "outer.sonde"
+    run_case(python, name, tmp_path, [sonde, "trace", "-o", output, "--quiet", "--"])
+    assert output.stat().st_size > 0
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 #include "collect/inside/session_type.h"
 
+#include <structmember.h>
+
 #include "base/bytes.h"
 #include "base/err.h"
 #include "collect/inside/tracer.h"
@@ -12,6 +14,7 @@ struct session_object {
     struct trace trace;
     bool ready;
     bool c_calls;
+    char subcalls; /* whether caller and callee pairs are wanted: a matter of the results only */
 };
 
 static int fail(const char *why)
@@ -56,6 +59,7 @@ static int session_init(PyObject *object, PyObject *arguments, PyObject *names)
         trace_clear(&self->trace);
     }
     self->c_calls = c_calls;
+    self->subcalls = subcalls != 0;
     return start_trace(self, timer == Py_None ? NULL : timer, unit);
 }
 
@@ -89,6 +93,8 @@ static PyObject *session_enable(PyObject *object, PyObject *arguments, PyObject 
         return NULL;
     if (builtins >= 0)
         self->c_calls = builtins;
+    if (subcalls >= 0)
+        self->subcalls = subcalls != 0;
     self->trace.c_calls = self->c_calls;
     char why[200] = "";
     if (tracer_begin(&self->trace, why, sizeof why) < 0) {
@@ -161,7 +167,12 @@ int session_type_add(PyObject *module)
          "Everything recorded so far, as the bytes of a .sonde file."},
         {NULL, NULL, 0, NULL},
     };
+    static PyMemberDef members[] = {
+        {"subcalls", T_BOOL, offsetof(struct session_object, subcalls), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL},
+    };
     static PyType_Slot slots[] = {
+        {Py_tp_members, members},
         {Py_tp_init, session_init},
         {Py_tp_dealloc, session_free},
         {Py_tp_methods, methods},

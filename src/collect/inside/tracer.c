@@ -90,13 +90,27 @@ static void set_name(struct trace *trace, struct arena_thread *row)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Calls the timer with the thread's recording at rest: what the timer itself calls is not the program's. */
+static PyObject *call_timer(PyObject *timer)
+{
+    struct lane *lane = tracer_own_lane;
+    struct context *first = lane ? lane->first : NULL;
+    uint32_t generation = tracer.generation;
+    if (lane)
+        lane->first = NULL;
+    PyObject *result = PyObject_CallObject(timer, NULL);
+    if (lane && generation == tracer.generation)
+        lane->first = first;
+    return result;
+}
+
 static uint64_t timer_now(struct trace *trace, uint64_t now)
 {
     if (!trace->timer)
         return now;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *result = PyObject_CallObject(trace->timer, NULL);
+    PyObject *result = call_timer(trace->timer);
     double reading = 0;
     if (result && trace->timer_unit > 0)
         reading = (double)PyLong_AsLongLong(result);
