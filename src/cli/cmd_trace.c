@@ -171,9 +171,9 @@ static const struct option options[] = {
     {"throttle", 0, OPTION_FLAG, NULL, offsetof(struct values, throttle), NULL,
      "Switch off functions called more than 100,000 times at under 10 microseconds a call, and say so."},
     {"c-calls", 0, OPTION_FLAG, NULL, offsetof(struct values, c_calls), NULL,
-     "Record calls of C functions too, as cProfile does (default; --no-c-calls is cheaper)."},
+     "Leave out calls of C functions, which are recorded otherwise, as cProfile does. Cheaper."},
     {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
-     "Record the Python processes that the program starts, too (default; --no-follow)."},
+     "Leave out the Python processes that the program starts, which are recorded otherwise."},
     {"max-size", 0, OPTION_SIZE, "BYTES", offsetof(struct values, max_size), NULL,
      "Memory for the call tree of each process (default 256M, used only as needed). When it is full, new "
      "call "

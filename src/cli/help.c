@@ -345,6 +345,7 @@ void help_overview(struct bytes *out, struct help_style style, bool brief)
     }
     put_heading(out, style, "Options of every command");
     put_options(out, style, &(struct command){0}, options_common_table, 20);
+    put_row(out, style, "    --version", "Print the version (without a command).", 20);
     bytes_put_u8(out, '\n');
     put_paragraphs(out, style, help_rules, 0);
     bytes_put_text(out, "\n'sonde COMMAND --help' tells more about one command.\n");
