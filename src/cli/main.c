@@ -11,6 +11,8 @@
 #include "cli/output.h"
 #include "cli/suggest.h"
 
+/* The order is that of the help. */
+/* clang-format off */
 const struct command *const sonde_commands[] = {
     &command_trace,
     &command_report,
@@ -21,6 +23,7 @@ const struct command *const sonde_commands[] = {
     &command_list,
     NULL,
 };
+/* clang-format on */
 
 static struct help_style style(void)
 {
