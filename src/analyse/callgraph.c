@@ -21,12 +21,24 @@ static void *new_array(size_t count, size_t size)
 
 /* ---- names ---- */
 
+/* The file's name without folder; "pkg/__init__.py" keeps its folder, without which it would say nothing. */
+static const char *base_of(const char *file)
+{
+    const char *base = strrchr(file, '/');
+
+    base = base ? base + 1 : file;
+    if (strncmp(base, "__init__.", 9) != 0 || base < file + 2)
+        return base;
+    for (base--; base > file && base[-1] != '/';)
+        base--;
+    return base;
+}
+
 /* The module as a reader names it: "pkg/mod.py" → "mod". Names such as <frozen importlib._bootstrap> and
  * <string> are no paths: their dots begin no suffix. */
 static void put_module(struct bytes *name, const char *file)
 {
-    const char *slash = file[0] == '<' ? NULL : strrchr(file, '/');
-    const char *base = slash ? slash + 1 : file;
+    const char *base = file[0] == '<' ? file : base_of(file);
     const char *dot = file[0] == '<' ? NULL : strrchr(base, '.');
 
     if (!dot || strspn(base, ".") > (size_t)(dot - base))

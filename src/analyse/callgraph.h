@@ -21,7 +21,7 @@ struct recording;
 struct selection;
 
 struct callgraph_function {
-    char *name;       /* "module:line:function", the function with its class where that is known */
+    char *name;       /* "module:line:function", with the function's class and the folder of an __init__ */
     char *short_name; /* the same with the bare function name, as .prof files have it; NULL = no difference */
     size_t function_at; /* where the function begins in both */
     const char *file;   /* as recorded; "~" = a C function */

@@ -50,10 +50,21 @@ void prune_by_limits(struct callgraph *graph, const struct prune_limits *limits)
     drop_loose_calls(graph);
 }
 
+/* "json/__init__:1:f" may also be called "__init__:1:f". */
+static bool fits(const char *glob, const char *name)
+{
+    static const char package[] = "/__init__:";
+    const char *slash = strchr(name, '/');
+
+    if (fnmatch(glob, name, FNM_NOESCAPE) == 0)
+        return true;
+    return slash && strncmp(slash, package, strlen(package)) == 0 &&
+           fnmatch(glob, slash + 1, FNM_NOESCAPE) == 0;
+}
+
 bool prune_matches(const struct callgraph_function *function, const char *glob)
 {
-    return fnmatch(glob, function->name, FNM_NOESCAPE) == 0 ||
-           (function->short_name && fnmatch(glob, function->short_name, FNM_NOESCAPE) == 0);
+    return fits(glob, function->name) || (function->short_name && fits(glob, function->short_name));
 }
 
 static bool matches_own_name(const struct callgraph_function *function, const char *glob)

@@ -1,7 +1,7 @@
 """sonde graph beside gprof2dot: the same functions, calls, percentages and counts, from the same files.
 
-Where sonde differs on purpose, it is said here once: names of frozen modules keep their dots; an edge counts
-all calls, where gprof2dot counts those that were not recursive.
+Where sonde differs on purpose, it is said here once: names of frozen modules keep their dots, an __init__
+is named with its package, and an edge counts all calls, where gprof2dot leaves out those in recursion.
 """
 
 import marshal
@@ -129,9 +129,10 @@ def parse(dot):
 
 
 def as_gprof2dot(key):
-    """The name that gprof2dot gives: it takes the last dot of <frozen importlib._bootstrap> for a suffix."""
+    """The name that gprof2dot gives."""
     name, file = key
-    return re.sub(r"^(<[^:]*)\.[^:.]*>:", r"\1:", name), file
+    name = re.sub(r"^(<[^:]*)\.[^:.]*>:", r"\1:", name)  # the last dot of a frozen module taken for a suffix
+    return re.sub(r"^[^/:<]*/__init__:", "__init__:", name), file
 
 
 def percent(text):

@@ -161,6 +161,38 @@ static void test_build(void **state)
     recording_clear(&recording);
 }
 
+static void test_names(void **state)
+{
+    static const char *const files[][2] = {
+        {"/a/json/__init__.py", "json/__init__:7:f"},
+        {"json/__init__.py", "json/__init__:7:f"},
+        {"__init__.py", "__init__:7:f"},
+        {"/__init__.py", "__init__:7:f"},
+        {"/a/b.c/mod", "mod:7:f"},
+        {"/a/.hidden", ".hidden:7:f"},
+        {"/a/..x.py", "..x:7:f"},
+        {"<string>", "<string>:7:f"},
+        {"<frozen a.b/c>", "<frozen a.b/c>:7:f"},
+        {"", ":7:f"},
+        {"x.py/", ":7:f"},
+        {"~", "~:7:f"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct recording recording = {0};
+        struct callgraph graph = {0};
+        add_flat(&recording, add_code(&recording, files[i][0], 7, "f", "f"), 1, 1);
+        build(&recording, &graph);
+        assert_string_equal(graph.functions[0].name, files[i][1]);
+        assert_true(prune_matches(&graph.functions[0], files[i][1]));
+        assert_int_equal(prune_matches(&graph.functions[0], "__init__:*"),
+                         strstr(files[i][1], "__init__") != NULL);
+        callgraph_clear(&graph);
+        recording_clear(&recording);
+    }
+}
+
 static void test_same_function_in_two_processes(void **state)
 {
     struct recording recording = {0};
@@ -409,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_cycle_of_a_million),
         cmocka_unit_test(test_build),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_same_function_in_two_processes),
         cmocka_unit_test(test_stacks_give_exact_edges),
         cmocka_unit_test(test_prune_by_limits),
