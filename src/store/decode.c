@@ -9,9 +9,9 @@
 
 /* A table may have more columns than we know (a newer writer) or fewer (an older one), within reason. */
 #define COLUMNS_MAX 64
-/* Setting a meta searches the others: a hostile number of them must not cost its square. */
-#define METAS_MAX   4096
-#define CALLS_SLACK (1u << 20)
+/* Putting a meta searches the others: a hostile number of them must not cost its square. */
+#define META_ROWS_MAX 16384
+#define CALLS_SLACK   (1u << 20)
 
 /* What a row's name becomes when the string was in a damaged chunk: the row's numbers are still good. */
 #define LOST_TEXT "(lost)"
@@ -194,12 +194,10 @@ static enum outcome added(struct decode *decode, uint32_t row)
 static enum outcome read_meta(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
-    struct recording *recording = decode->recording;
-    if (recording->metas_count >= METAS_MAX)
+    if (decode->meta_rows++ >= META_ROWS_MAX)
         return ROW_WRONG;
-    int result = recording_set_meta(recording, recording_text(recording, (uint32_t)values[0]),
-                                    recording_text(recording, (uint32_t)values[1]));
-    return added(decode, (uint32_t)result);
+    struct meta meta = {(uint32_t)values[0], (uint32_t)values[1]};
+    return added(decode, (uint32_t)recording_put_meta(decode->recording, meta));
 }
 
 static enum outcome read_note(struct decode *decode, struct rows *rows, const uint64_t *values)

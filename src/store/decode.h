@@ -21,6 +21,7 @@ struct decode {
     struct recording *recording;
     struct ids strings, codes, nodes, processes, threads;
     uint32_t calls_compacted; /* rows left by the last compaction */
+    uint32_t meta_rows;
     uint64_t orphaned_rows, unknown_records;
     bool out_of_memory;
 };

@@ -12,8 +12,10 @@
 #include "store/record.h"
 #include "store/recording.h"
 
-/* Over all chunks of a file: a small file must not be able to expand without end. */
-#define RAW_BYTES_MAX ((uint64_t)16 << 30)
+/* Over all chunks: a small file must not be able to expand without end. Recordings shrink to a tenth or so. */
+#define RAW_BYTES_MAX  ((uint64_t)16 << 30)
+#define RAW_BYTES_FREE ((uint64_t)256 << 20)
+#define RAW_RATIO_MAX  256
 
 struct reader {
     const uint8_t *data;
@@ -173,6 +175,12 @@ static void resynchronise(struct reader *reader)
         damage->damaged_chunks++; /* otherwise the gap in the numbers will tell how many */
 }
 
+static uint64_t raw_bytes_allowed(const struct reader *reader)
+{
+    uint64_t allowed = RAW_BYTES_FREE + (uint64_t)reader->size * RAW_RATIO_MAX;
+    return allowed < RAW_BYTES_MAX ? allowed : RAW_BYTES_MAX;
+}
+
 static int read_chunks(struct reader *reader, struct err *err)
 {
     while (reader->offset < reader->size) {
@@ -184,9 +192,9 @@ static int read_chunks(struct reader *reader, struct err *err)
             resynchronise(reader);
         if (reader->decode.out_of_memory)
             return err_set(err, "out of memory while reading %s", reader->name);
-        if (reader->raw_bytes > RAW_BYTES_MAX)
-            return err_set(err, "%s expands to more than %llu bytes: too large to read at once", reader->name,
-                           (unsigned long long)RAW_BYTES_MAX);
+        if (reader->raw_bytes > raw_bytes_allowed(reader))
+            return err_set(err, "%s expands to more than %llu bytes, more than a recording of its size would",
+                           reader->name, (unsigned long long)raw_bytes_allowed(reader));
     }
     reader->recording->damage.orphaned_rows = reader->decode.orphaned_rows;
     reader->recording->damage.unknown_records = reader->decode.unknown_records;

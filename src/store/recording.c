@@ -118,25 +118,22 @@ uint32_t recording_add_chunk(struct recording *recording, const struct chunk_inf
     return APPEND(recording, chunks, *chunk, UINT32_MAX);
 }
 
-static struct meta *find_meta(const struct recording *recording, uint32_t key)
+int recording_put_meta(struct recording *recording, struct meta meta)
 {
     for (uint32_t i = 0; i < recording->metas_count; i++) {
-        if (recording->metas[i].key == key)
-            return &recording->metas[i];
+        if (recording->metas[i].key == meta.key) {
+            recording->metas[i].value = meta.value;
+            return 0;
+        }
     }
-    return NULL;
+    return APPEND(recording, metas, meta, UINT32_MAX) == UINT32_MAX ? -1 : 0;
 }
 
 int recording_set_meta(struct recording *recording, const char *key, const char *value)
 {
     struct meta meta = {strings_intern_text(&recording->strings, key),
                         strings_intern_text(&recording->strings, value)};
-    if (meta.key == UINT32_MAX || meta.value == UINT32_MAX)
-        return -1;
-    struct meta *known = find_meta(recording, meta.key);
-    if (known)
-        known->value = meta.value;
-    return known || APPEND(recording, metas, meta, UINT32_MAX) != UINT32_MAX ? 0 : -1;
+    return meta.key == UINT32_MAX || meta.value == UINT32_MAX ? -1 : recording_put_meta(recording, meta);
 }
 
 const char *recording_meta(const struct recording *recording, const char *key)

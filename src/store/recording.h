@@ -166,6 +166,7 @@ uint32_t recording_add_edge(struct recording *recording, const struct flat_edge 
 uint32_t recording_add_note(struct recording *recording, const struct note *note);
 uint32_t recording_add_chunk(struct recording *recording, const struct chunk_info *chunk);
 int recording_set_meta(struct recording *recording, const char *key, const char *value); /* replaces */
+int recording_put_meta(struct recording *recording, struct meta meta);          /* the same, by string ids */
 const char *recording_meta(const struct recording *recording, const char *key); /* NULL when absent */
 
 /* Text of a string id; "" for 0. */

@@ -494,6 +494,37 @@ static void wrong_sizes_are_refused(void **state)
     bytes_clear(&file);
 }
 
+/* 64 MiB of one byte in a few kilobytes, five times: no recording shrinks like that. */
+static void a_file_that_expands_without_end_is_refused(void **state)
+{
+    (void)state;
+    size_t raw_bytes = RECORD_CHUNK_MAX;
+    struct bytes raw = {0}, packed = {0}, file = {0};
+    assert_true(bytes_reserve(&raw, raw_bytes) && bytes_reserve(&packed, raw_bytes));
+    memset(raw.data, 0, raw_bytes);
+    packed.size = compress_zstd(raw.data, raw_bytes, packed.data, raw_bytes);
+    assert_true(packed.size > 0 && packed.size < 10000);
+    chunk_put_file_header(&file);
+    for (uint32_t sequence = 0; sequence < 5; sequence++) {
+        struct chunk chunk = {.kind = RECORD_KIND_DEFS,
+                              .compression = CHUNK_ZSTD,
+                              .sequence = sequence,
+                              .stored_bytes = (uint32_t)packed.size,
+                              .raw_bytes = (uint32_t)raw_bytes,
+                              .checksum = checksum_crc32c(0, packed.data, packed.size)};
+        chunk_put(&file, &chunk);
+        bytes_put(&file, packed.data, packed.size);
+    }
+    struct recording recording = {0};
+    struct err err = {0};
+    assert_int_equal(reader_read(file.data, file.size, "bomb.sonde", &recording, &err), -1);
+    assert_non_null(strstr(err.text, "bomb.sonde expands to more than"));
+    recording_clear(&recording);
+    bytes_clear(&raw);
+    bytes_clear(&packed);
+    bytes_clear(&file);
+}
+
 /* ---- the writer ---- */
 
 static int sink_that_fails(void *context, const void *data, size_t size, struct err *err)
@@ -648,6 +679,7 @@ int main(void)
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(rows_that_name_unknown_ids_are_orphaned),
         cmocka_unit_test(wrong_sizes_are_refused),
+        cmocka_unit_test(a_file_that_expands_without_end_is_refused),
         cmocka_unit_test(the_first_failure_sticks),
         cmocka_unit_test(ids_that_were_never_defined_are_a_failure),
         cmocka_unit_test(equal_definitions_share_an_id),
