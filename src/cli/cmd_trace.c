@@ -63,12 +63,18 @@ static void put_settings(const struct values *values, struct bytes *out)
     bytes_put_u8(out, 0);
 }
 
-static void warn_of_losses(const struct recording *recording)
+static void tell_notes(const struct recording *recording)
 {
-    for (uint32_t i = 0; i < recording->notes_count; i++)
-        if (recording->notes[i].kind == NOTE_LOSS)
-            message_warn("%" PRIu64 " %s", recording->notes[i].count,
-                         recording_text(recording, recording->notes[i].text));
+    for (uint32_t i = 0; i < recording->notes_count; i++) {
+        const struct note *note = &recording->notes[i];
+        const char *text = recording_text(recording, note->text);
+        if (note->kind == NOTE_LOSS)
+            message_warn("%" PRIu64 " %s", note->count, text);
+        else if (note->kind == NOTE_WARNING || note->kind == NOTE_CLOCK)
+            message_warn("%s", text);
+        else if (note->kind == NOTE_THROTTLED)
+            message_note("%s", text);
+    }
 }
 
 static uint64_t sum_calls(const struct recording *recording)
@@ -105,7 +111,7 @@ static int close_run(const struct values *values, const struct run *run)
     struct err err = {0};
     int result = input_read(run->path, &recording, &err);
     if (result == 0) {
-        warn_of_losses(&recording);
+        tell_notes(&recording);
         if (run->left_running)
             message_warn("%" PRIu32 " processes still run and are recorded up to here", run->left_running);
         message_note("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),

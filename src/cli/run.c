@@ -150,6 +150,8 @@ static int record(struct making *making, struct run *run, struct err *err)
     run->left_running = result.left_running;
     run->recorded = result.processes > 0;
     run->elapsed_ns = result.end_ns - result.start_ns;
+    run->overhead_ns = result.overhead_ns;
+    run->memory_bytes = result.memory_bytes;
     return outcome;
 }
 
@@ -171,14 +173,21 @@ static int convert(const struct making *making, struct err *err)
     return result;
 }
 
+static void put_number(struct writer *writer, const char *key, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    writer_meta(writer, key, text);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
 {
     struct err err = {0};
-    char elapsed[32];
-    snprintf(elapsed, sizeof elapsed, "%" PRIu64, run->elapsed_ns);
-    writer_meta(making->writer, "elapsed_ns", elapsed);
+    put_number(making->writer, "elapsed_ns", run->elapsed_ns);
+    put_number(making->writer, "overhead_ns", run->overhead_ns);
+    put_number(making->writer, "memory_bytes", run->memory_bytes);
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
     char **kept = &making->path;

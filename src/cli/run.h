@@ -27,7 +27,7 @@ struct run {
     bool recorded; /* at least one Python process was */
     bool failed;   /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
-    uint64_t elapsed_ns;
+    uint64_t elapsed_ns, overhead_ns, memory_bytes;
 };
 
 /* Runs and records. -1 when the target could not be started or the output not be opened; what goes wrong later

@@ -45,8 +45,7 @@ struct arena {
     uint64_t lost_calls;   /* charged to their caller because the node or code table was full */
     uint64_t lost_threads; /* threads without a row: not recorded */
     uint64_t resyncs;      /* stacks rebuilt because a switch was noticed late (greenlets) */
-    uint64_t
-        collector; /* text: why the collector switched itself off, or what it could not do; 0 = nothing */
+    uint32_t remark;       /* text: what the collector could not do; 0 = nothing */
 };
 
 struct arena_thread {

@@ -9,6 +9,7 @@ enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5
 
 static bool is_active;
 static PyObject *real_start; /* the interpreter's own start_new_thread */
+static PyObject *marker;     /* what sys.getprofile() shows while the slot is ours */
 
 static void on_c_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *callable)
 {
@@ -42,12 +43,27 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
     return 0;
 }
 
+static void set_in(PyThreadState *state, bool active)
+{
+    if (interpreter.set_profile_of(state, active ? on_event : NULL, active ? marker : NULL) < 0)
+        PyErr_Clear();
+}
+
+/* sys.setprofile(what sys.getprofile() gave): the slot comes back to us as a Python callable. */
+static PyObject *call_marker(PyObject *self, PyObject *arguments)
+{
+    (void)self, (void)arguments;
+    set_in(PyThreadState_Get(), is_active);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef marker_method = {"sonde", call_marker, METH_VARARGS, "sonde's profile function"};
+
 static void set_in_all_threads(bool active)
 {
     PyThreadState *state = interpreter.first_thread(PyInterpreterState_Get());
     for (; state; state = interpreter.next_thread(state))
-        if (interpreter.set_profile_of(state, active ? on_event : NULL, NULL) < 0)
-            PyErr_Clear();
+        set_in(state, active);
 }
 
 /* Runs first in a new thread: start_new_thread(boot, ((function, arguments[, names]),)). */
@@ -57,8 +73,8 @@ static PyObject *boot(PyObject *self, PyObject *arguments)
     PyObject *call = PyTuple_GetItem(arguments, 0);
     if (!call)
         return NULL;
-    if (is_active && interpreter.set_profile_of(PyThreadState_Get(), on_event, NULL) < 0)
-        PyErr_Clear();
+    if (is_active)
+        set_in(PyThreadState_Get(), true);
     PyObject *names = PyTuple_Size(call) > 2 ? PyTuple_GetItem(call, 2) : NULL;
     return PyObject_Call(PyTuple_GetItem(call, 0), PyTuple_GetItem(call, 1), names);
 }
@@ -123,11 +139,58 @@ static int replace_start(void)
     return result;
 }
 
+/* At exit of a launched program: whose is the main thread's slot? */
+static PyObject *check_holder(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    PyObject *sys = PyImport_ImportModule("sys");
+    PyObject *holder = sys ? PyObject_CallMethod(sys, "getprofile", NULL) : NULL;
+    if (is_active && holder && holder != marker) {
+        PyObject *repr = PyObject_Repr(holder == Py_None ? holder : (PyObject *)Py_TYPE(holder));
+        PyObject *text = repr ? interpreter_utf8(repr) : NULL;
+        tracer_note(
+            "the program gave the profile slot of its main thread to another profiler (now: %s); calls "
+            "after that are missing",
+            text ? PyBytes_AsString(text) : "unknown");
+        Py_XDECREF(text);
+        Py_XDECREF(repr);
+    }
+    Py_XDECREF(holder);
+    Py_XDECREF(sys);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef check_method = {"sonde_check", check_holder, METH_NOARGS, NULL};
+
+static void check_at_exit(void)
+{
+    PyObject *module = PyImport_ImportModule("atexit");
+    PyObject *function = PyCFunction_New(&check_method, NULL);
+    PyObject *result = module && function ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+    Py_XDECREF(result);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
+static int prepare(void)
+{
+    if (marker)
+        return 0;
+    if (replace_start() < 0)
+        return -1;
+    marker = PyCFunction_New(&marker_method, NULL);
+    if (tracer.agent)
+        check_at_exit();
+    return marker ? 0 : -1;
+}
+
 int profile_slot_set(bool active, char *why, size_t why_bytes)
 {
     if (active == is_active)
         return 0;
-    if (active && !real_start && replace_start() < 0) {
+    if (active && prepare() < 0) {
         snprintf(why, why_bytes, "_thread.start_new_thread could not be replaced");
         return -1;
     }

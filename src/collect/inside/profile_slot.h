@@ -2,6 +2,9 @@
  * profile_slot: calls and returns from the profile function of each thread (3.9 to 3.11). Threads that run
  * already get it at once; new ones when they start, because _thread.start_new_thread is replaced by a function
  * of the same name that sets the slot in the new thread before anything of the program runs there.
+ *
+ * There is one slot in each thread. A program that sets it for a profiler of its own takes it from us; one that
+ * saves what was there and puts it back gives it back. Who holds it at the end, if not we, is noted.
  */
 #ifndef SONDE_COLLECT_INSIDE_PROFILE_SLOT_H
 #define SONDE_COLLECT_INSIDE_PROFILE_SLOT_H

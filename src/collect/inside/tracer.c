@@ -1,6 +1,7 @@
 #include "collect/inside/tracer.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -322,6 +323,20 @@ bool tracer_wants_c_calls(void)
         if (tracer.traces[slot] && tracer.traces[slot]->enabled && tracer.traces[slot]->c_calls)
             return true;
     return false;
+}
+
+void tracer_note(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (int slot = 0; slot < TRACER_TRACES; slot++) {
+        struct trace *trace = tracer.traces[slot];
+        if (trace && trace->enabled)
+            trace->arena->remark = arena_add_text(trace->arena, text, strlen(text));
+    }
 }
 
 static int take_slot(struct trace *trace)

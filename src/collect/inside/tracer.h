@@ -149,6 +149,8 @@ void tracer_end(struct trace *trace);
 void tracer_forget(struct trace *trace);
 /* Charges the time since each thread's last event, so that a snapshot taken now is complete. */
 void tracer_settle(struct trace *trace);
+/* Says in every active trace what could not be recorded. */
+void tracer_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether an active trace wants C calls. */
 bool tracer_wants_c_calls(void);
 /* In the child of a fork, before anything else. Shared traces move to arenas of their own at the first event: a

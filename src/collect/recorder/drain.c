@@ -29,6 +29,7 @@ struct drain {
     struct written_node *nodes;
     uint32_t node_count, node_capacity;
     uint64_t senseless_rows;
+    uint64_t calls; /* written so far */
     bool out_of_memory;
 };
 
@@ -178,6 +179,7 @@ static void write_node(struct drain *drain, const struct clock_rate *rate, uint3
     const struct call_row row = {
         .thread = drain->threads[thread], .node = node->id, .calls = more_calls, .self_ns = more_ns};
     writer_calls(drain->writer, drain->process, &row);
+    drain->calls += more_calls;
     node->calls += more_calls;
     node->self_ns += more_ns;
 }
@@ -282,6 +284,19 @@ static void note_losses(struct drain *drain)
     note(drain, NOTE_LOSS, drain->out_of_memory, "the recorder ran out of memory: later calls are missing");
 }
 
+static void note_remark(struct drain *drain)
+{
+    uint32_t size;
+    const char *text = arena_text(drain->arena, drain->arena->remark, &size);
+    if (!text || !size)
+        return;
+    const struct note row = {.process = drain->process,
+                             .kind = NOTE_WARNING,
+                             .count = 1,
+                             .text = writer_string(drain->writer, text, size)};
+    writer_note(drain->writer, &row);
+}
+
 static void note_throttled(struct drain *drain)
 {
     const struct arena_code *rows = arena_codes(drain->arena);
@@ -310,5 +325,19 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
     close_open_calls(drain, &used, end_ticks);
     end_threads(drain, &used, end_ticks);
     note_losses(drain);
+    note_remark(drain);
     note_throttled(drain);
+}
+
+uint64_t drain_calls(const struct drain *drain)
+{
+    return drain->calls;
+}
+
+uint64_t drain_memory_bytes(const struct drain *drain)
+{
+    const struct arena *arena = drain->arena;
+    return sizeof *arena + (uint64_t)arena_thread_count(arena) * sizeof(struct arena_thread) +
+           (uint64_t)arena_code_count(arena) * sizeof(struct arena_code) +
+           (uint64_t)arena_node_count(arena) * sizeof(struct arena_node) + arena->text_used;
 }

@@ -99,12 +99,9 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
     return followed->drain ? 0 : -1;
 }
 
-void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate,
-                    bool ended, int32_t exit_code)
+void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code)
 {
-    struct clock_pair now = clock_read_pair(clock_has_counter());
-    drain_finish(followed->drain, rate, now.ticks);
-    followed->process.end_ns = ended ? now.ns : 0;
+    followed->process.end_ns = ended ? clock_monotonic_ns() : 0;
     followed->process.exit_code = exit_code;
     writer_update_process(writer, followed->id, &followed->process);
     ((struct arena *)followed->arena)->stop = 1;

@@ -33,9 +33,8 @@ typedef char *followed_describe(int argc, char *const *argv);
  * message or the arena makes no sense. */
 int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
                   int fd, struct writer *writer, followed_describe *describe);
-/* The last words of a process that has ended, or will not be followed any more. */
-void followed_close(struct followed *followed, struct writer *writer, const struct clock_rate *rate,
-                    bool ended, int32_t exit_code);
+/* Says how the process ended, if it did, and lets go of it. What it recorded must have been drained. */
+void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code);
 /* Whether it has ended (asked without a pidfd, too). */
 bool followed_has_ended(const struct followed *followed);
 

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "collect/agent/arena.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
@@ -90,10 +91,25 @@ static struct followed *find_followed(struct recorder *recorder, pid_t pid)
     return NULL;
 }
 
+/* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
+static uint64_t call_cost_ns(const struct followed *followed)
+{
+    static const uint8_t costs_ns[] = {
+        [9] = 25, [10] = 40, [11] = 110, [12] = 40, [13] = 40, [14] = 40, [15] = 40};
+    uint32_t minor = ((const struct arena *)followed->arena)->python >> 16 & 0xff;
+    return minor < sizeof costs_ns ? costs_ns[minor] : 40;
+}
+
 static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
 {
     struct clock_rate rate = current_rate(recorder);
-    followed_close(followed, recorder->options->writer, &rate, ended, exit_code);
+    struct recorder_result *result = recorder->result;
+    drain_finish(followed->drain, &rate, clock_read_pair(clock_has_counter()).ticks);
+    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed);
+    uint64_t memory_bytes = drain_memory_bytes(followed->drain);
+    if (memory_bytes > result->memory_bytes)
+        result->memory_bytes = memory_bytes;
+    followed_close(followed, recorder->options->writer, ended, exit_code);
 }
 
 /* The nearest ancestor that records: there may be shells between. */

@@ -31,6 +31,8 @@ struct recorder_result {
     uint64_t start_ns, end_ns;
     uint32_t processes;    /* that recorded */
     uint32_t left_running; /* of these, still running when the target ended */
+    uint64_t overhead_ns;  /* estimated from the number of calls */
+    uint64_t memory_bytes; /* of the largest call tree */
     bool target_refused;   /* the target itself cannot be recorded and was not run */
 };
 
