@@ -133,17 +133,18 @@ static void step_threads(struct drain *drain, const struct clock_rate *rate)
     drain->thread_count = count;
 }
 
-static bool is_root(const struct arena *arena, uint32_t node, uint32_t thread)
+/* Of the two nodes without code that a thread has, the other (the sink) always hangs on some node. The node
+ * comes before the thread's row, so the row cannot be asked. */
+static bool is_root(const struct arena_node *node)
 {
-    const struct arena_thread *rows = arena_threads((struct arena *)arena);
-    return thread < arena_thread_count(arena) && rows[thread].root == node;
+    return node->code == 0 && node->parent == 0;
 }
 
 static uint32_t map_node(struct drain *drain, const struct arena_node *rows, uint32_t i)
 {
     const struct arena_node *row = &rows[i];
     if (row->code == 0)
-        return is_root(drain->arena, i, row->thread) ? 0 : NOT_MAPPED;
+        return is_root(row) ? 0 : NOT_MAPPED;
     if (row->parent >= i || row->code >= drain->code_count || drain->nodes[row->parent].id == NOT_MAPPED) {
         drain->senseless_rows++;
         return NOT_MAPPED;
@@ -152,9 +153,8 @@ static uint32_t map_node(struct drain *drain, const struct arena_node *rows, uin
     return writer_node(drain->writer, &node);
 }
 
-static void step_nodes(struct drain *drain)
+static void step_nodes(struct drain *drain, uint32_t count)
 {
-    uint32_t count = arena_node_count(drain->arena);
     const struct arena_node *rows = arena_nodes(drain->arena);
     if (!make_room(drain, (void **)&drain->nodes, &drain->node_capacity, count, sizeof *drain->nodes))
         return;
@@ -190,7 +190,7 @@ static uint64_t *sink_shares(struct drain *drain)
     const struct arena_node *rows = arena_nodes(drain->arena);
     uint64_t *shares = NULL;
     for (uint32_t i = 1; i < drain->node_count; i++) {
-        if (rows[i].code != 0 || !rows[i].self_ticks || is_root(drain->arena, i, rows[i].thread))
+        if (rows[i].code != 0 || !rows[i].self_ticks || is_root(&rows[i]))
             continue;
         if (!shares)
             shares = calloc(drain->node_count, sizeof *shares);
@@ -221,9 +221,11 @@ static struct clock_rate own_rate(const struct arena *arena, const struct clock_
 void drain_step(struct drain *drain, const struct clock_rate *rate)
 {
     struct clock_rate used = own_rate(drain->arena, rate);
+    /* The target goes on: counted first, nodes name only codes that are there when codes are counted. */
+    uint32_t node_count = arena_node_count(drain->arena);
     step_codes(drain);
     step_threads(drain, &used);
-    step_nodes(drain);
+    step_nodes(drain, node_count);
     if (!drain->out_of_memory)
         step_calls(drain, &used);
 }
