@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/functions.h"
 #include "analyse/suspects.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -152,17 +151,29 @@ static int add_damage(struct findings *findings, const struct recording *recordi
     return add(findings, "damage", 0, 0, &text);
 }
 
-int findings_build(const struct recording *recording, const struct selection *selection,
-                   struct findings *findings, struct err *err)
+int findings_build_from(const struct recording *recording, const struct selection *selection,
+                        const struct functions *functions, struct findings *findings, struct err *err)
 {
     *findings = (struct findings){0};
-    struct suspects suspects = {.recording = recording};
-    int result = suspects_init(&suspects, recording, selection, err);
+    struct suspects suspects;
+    int result = suspects_init(&suspects, recording, selection, functions, err);
     if (result == 0 && (add_measured(findings, &suspects) < 0 || add_notes(findings, recording) < 0 ||
                         add_damage(findings, recording) < 0))
         result = err_set(err, "not enough memory for the findings");
     suspects_clear(&suspects);
     if (result < 0)
         findings_clear(findings);
+    return result;
+}
+
+int findings_build(const struct recording *recording, const struct selection *selection,
+                   struct findings *findings, struct err *err)
+{
+    struct functions functions;
+    *findings = (struct findings){0};
+    if (functions_build(recording, selection, &functions, err) < 0)
+        return -1;
+    int result = findings_build_from(recording, selection, &functions, findings, err);
+    functions_clear(&functions);
     return result;
 }

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/functions.h"
 
 #define FINDINGS_MAX 6
 
@@ -28,6 +28,9 @@ struct findings {
 
 int findings_build(const struct recording *recording, const struct selection *selection,
                    struct findings *findings, struct err *err);
+/* The same, for those who have the function table of the selection already. */
+int findings_build_from(const struct recording *recording, const struct selection *selection,
+                        const struct functions *functions, struct findings *findings, struct err *err);
 void findings_clear(struct findings *findings);
 
 #endif

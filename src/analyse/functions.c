@@ -11,7 +11,8 @@
 struct sums {
     struct functions *functions;
     struct map places;
-    uint32_t *active; /* by edge: how often the pair is on the stack now */
+    uint32_t *active;  /* by edge: how often the pair is on the stack now */
+    uint32_t *edge_of; /* by node of the tree: its edge; MAP_NONE = none */
     uint32_t edge_capacity;
     bool failed;
 };
@@ -82,26 +83,24 @@ static void enter(const struct tree *tree, uint32_t at, void *context)
     struct sums *sums = context;
     const struct tree_node *node = &tree->nodes[at];
     uint32_t caller = tree->nodes[node->parent].code;
+    sums->edge_of[at] = MAP_NONE;
     if (!node->code)
         return;
     sum_function(&sums->functions->rows[node->code], node);
     if (!caller)
         return;
     uint32_t place = edge_place(sums, caller, node->code);
+    sums->edge_of[at] = place;
     if (place != MAP_NONE)
         sum_edge(&sums->functions->edges[place], node, sums->active[place]++ > 0);
 }
 
 static void leave(const struct tree *tree, uint32_t at, void *context)
 {
+    (void)tree;
     struct sums *sums = context;
-    const struct tree_node *node = &tree->nodes[at];
-    uint32_t caller = tree->nodes[node->parent].code;
-    if (!node->code || !caller)
-        return;
-    uint32_t place = map_get(&sums->places, map_pair(node->code, caller));
-    if (place != MAP_NONE)
-        sums->active[place]--;
+    if (sums->edge_of[at] != MAP_NONE)
+        sums->active[sums->edge_of[at]]--;
 }
 
 static void sum_flat(struct sums *sums, const struct recording *recording)
@@ -154,6 +153,15 @@ static void finish(struct functions *functions)
         qsort(functions->edges, functions->edge_count, sizeof *functions->edges, functions_compare_edges);
 }
 
+static void sum_tree(struct sums *sums, const struct tree *tree)
+{
+    sums->edge_of = malloc(tree->count * sizeof *sums->edge_of);
+    sums->failed = !sums->edge_of;
+    if (!sums->failed)
+        tree_walk(tree, enter, leave, sums);
+    free(sums->edge_of);
+}
+
 int functions_build(const struct recording *recording, const struct selection *selection,
                     struct functions *functions, struct err *err)
 {
@@ -164,12 +172,11 @@ int functions_build(const struct recording *recording, const struct selection *s
         return -1;
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;
-    if (functions->rows) {
-        tree_walk(&tree, enter, leave, &sums);
-        if (tree_selection_is_all(selection))
-            sum_flat(&sums, recording);
-    }
+    if (!sums.failed)
+        sum_tree(&sums, &tree);
     tree_clear(&tree);
+    if (!sums.failed && tree_selection_is_all(selection))
+        sum_flat(&sums, recording);
     map_clear(&sums.places);
     free(sums.active);
     if (sums.failed) {

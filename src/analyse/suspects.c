@@ -50,12 +50,11 @@ static void leave(const struct tree *tree, uint32_t node, void *context)
 }
 
 int suspects_init(struct suspects *suspects, const struct recording *recording,
-                  const struct selection *selection, struct err *err)
+                  const struct selection *selection, const struct functions *functions, struct err *err)
 {
-    *suspects = (struct suspects){.recording = recording};
+    *suspects = (struct suspects){.recording = recording, .functions = functions};
     struct depths depths = {.suspects = suspects};
-    if (functions_build(recording, selection, &suspects->functions, err) < 0 ||
-        tree_build(recording, selection, &suspects->tree, err) < 0)
+    if (tree_build(recording, selection, &suspects->tree, err) < 0)
         return -1;
     depths.active = calloc((size_t)recording->codes_count + 1, sizeof *depths.active);
     if (!depths.active)
@@ -67,14 +66,13 @@ int suspects_init(struct suspects *suspects, const struct recording *recording,
 
 void suspects_clear(struct suspects *suspects)
 {
-    functions_clear(&suspects->functions);
     tree_clear(&suspects->tree);
     *suspects = (struct suspects){0};
 }
 
 static double share_of(const struct suspects *suspects, uint64_t ns)
 {
-    return suspects->functions.total_ns ? (double)ns / (double)suspects->functions.total_ns : 0;
+    return suspects->functions->total_ns ? (double)ns / (double)suspects->functions->total_ns : 0;
 }
 
 static const char *name_of(const struct suspects *suspects, uint32_t code)
@@ -123,7 +121,7 @@ static const struct edge_row *first_edge(const struct functions *functions, uint
 /* The caller with the most calls, other than the function itself. NULL when there is none. */
 static const struct edge_row *main_caller(const struct suspects *suspects, uint32_t callee)
 {
-    const struct functions *functions = &suspects->functions;
+    const struct functions *functions = suspects->functions;
     const struct edge_row *best = NULL, *end = functions->edges + functions->edge_count;
     if (!functions->edge_count)
         return NULL;
@@ -137,9 +135,9 @@ static const struct edge_row *main_caller(const struct suspects *suspects, uint3
 static const struct function_row *costliest(const struct suspects *suspects)
 {
     const struct function_row *best = NULL;
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++)
-        if (!best || suspects->functions.rows[i].self_ns > best->self_ns)
-            best = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++)
+        if (!best || suspects->functions->rows[i].self_ns > best->self_ns)
+            best = &suspects->functions->rows[i];
     return best;
 }
 
@@ -189,8 +187,8 @@ static double look_waiting(const struct suspects *suspects, struct bytes *text, 
 {
     uint64_t all_ns = 0;
     const struct function_row *most = NULL;
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++) {
-        const struct function_row *row = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
+        const struct function_row *row = &suspects->functions->rows[i];
         if (!is_c(suspects, row->code) || !is_wait(name_of(suspects, row->code)))
             continue;
         all_ns += row->self_ns;
@@ -242,7 +240,7 @@ static int compare_self(const void *a, const void *b)
 static double look_flat(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
     (void)code;
-    uint32_t count = suspects->functions.row_count;
+    uint32_t count = suspects->functions->row_count;
     const struct function_row *most = costliest(suspects);
     uint64_t *times = most ? malloc(count * sizeof *times) : NULL;
     if (!times || share_of(suspects, most->self_ns) >= HOT_MIN_SHARE || count < 20) {
@@ -250,7 +248,7 @@ static double look_flat(const struct suspects *suspects, struct bytes *text, uin
         return 0;
     }
     for (uint32_t i = 0; i < count; i++)
-        times[i] = suspects->functions.rows[i].self_ns;
+        times[i] = suspects->functions->rows[i].self_ns;
     qsort(times, count, sizeof *times, compare_self);
     uint64_t ten_ns = 0;
     for (uint32_t i = 0; i < 10; i++)
@@ -332,9 +330,9 @@ static double look_hot_path(const struct suspects *suspects, struct bytes *text,
 static const struct function_row *find_total(const struct suspects *suspects, const char *name,
                                              const char *file_end)
 {
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++)
-        if (is_function(suspects, suspects->functions.rows[i].code, name, file_end))
-            return &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++)
+        if (is_function(suspects, suspects->functions->rows[i].code, name, file_end))
+            return &suspects->functions->rows[i];
     return NULL;
 }
 
@@ -342,8 +340,8 @@ static const struct function_row *find_total(const struct suspects *suspects, co
 static const struct function_row *costliest_module(const struct suspects *suspects, uint64_t limit_ns)
 {
     const struct function_row *best = NULL;
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++) {
-        const struct function_row *row = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
+        const struct function_row *row = &suspects->functions->rows[i];
         bool smaller = row->total_ns <= limit_ns && strcmp(name_of(suspects, row->code), "<module>") == 0;
         if (smaller && (!best || row->total_ns > best->total_ns))
             best = row;
@@ -380,8 +378,8 @@ static double look_c_code(const struct suspects *suspects, struct bytes *text, u
 {
     (void)code;
     uint64_t c_ns = 0;
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++) {
-        const struct function_row *row = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
+        const struct function_row *row = &suspects->functions->rows[i];
         if (is_c(suspects, row->code) && !is_wait(name_of(suspects, row->code)))
             c_ns += row->self_ns;
     }
@@ -397,8 +395,8 @@ static double look_c_code(const struct suspects *suspects, struct bytes *text, u
 static double look_many_calls(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
     const struct function_row *most = NULL;
-    for (uint32_t i = 0; i < suspects->functions.row_count; i++) {
-        const struct function_row *row = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
+        const struct function_row *row = &suspects->functions->rows[i];
         bool tiny = row->calls >= MANY_CALLS && row->total_ns / row->calls < MANY_CALLS_MAX_NS;
         if (tiny && (!most || row->calls > most->calls))
             most = row;
@@ -423,11 +421,13 @@ static double look_many_calls(const struct suspects *suspects, struct bytes *tex
 
 static double look_loop(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
-    const struct functions *functions = &suspects->functions;
+    const struct functions *functions = suspects->functions;
     const struct edge_row *best = NULL;
     uint64_t best_calls = 0;
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
+        if (edge->calls < LOOP_MIN_CALLS || share_of(suspects, edge->total_ns) < LOOP_MIN_SHARE)
+            continue;
         const struct function_row *caller = functions_find(functions, edge->caller);
         bool loop = caller && caller->calls && edge->caller != edge->callee &&
                     edge->calls >= LOOP_MIN_CALLS && edge->calls / caller->calls >= LOOP_MIN_RATIO &&
@@ -437,9 +437,9 @@ static double look_loop(const struct suspects *suspects, struct bytes *text, uin
             best_calls = caller->calls;
         }
     }
-    double share = best ? share_of(suspects, best->total_ns) : 0;
-    if (share < LOOP_MIN_SHARE)
+    if (!best)
         return 0;
+    double share = share_of(suspects, best->total_ns);
     *code = best->callee;
     put_words(suspects, best->caller, text);
     bytes_put_text(text, " calls ");
@@ -454,10 +454,10 @@ static double look_loop(const struct suspects *suspects, struct bytes *text, uin
 static double look_recursion(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
     const struct function_row *most = suspects->deepest >= DEEP_RECURSION
-                                          ? functions_find(&suspects->functions, suspects->deepest_code)
+                                          ? functions_find(suspects->functions, suspects->deepest_code)
                                           : NULL;
-    for (uint32_t i = 0; i < suspects->functions.row_count && !most; i++) {
-        const struct function_row *row = &suspects->functions.rows[i];
+    for (uint32_t i = 0; i < suspects->functions->row_count && !most; i++) {
+        const struct function_row *row = &suspects->functions->rows[i];
         if (row->primitive_calls && row->calls / row->primitive_calls >= RECURSION_MIN_RATIO)
             most = row;
     }

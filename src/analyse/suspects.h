@@ -17,14 +17,14 @@ struct recording;
 /* What the questions look at. */
 struct suspects {
     const struct recording *recording; /* borrowed */
-    struct functions functions;
+    const struct functions *functions; /* borrowed */
     struct tree tree;
     uint32_t deepest_code; /* the function most often on one stack */
     uint32_t deepest;      /* how often */
 };
 
 int suspects_init(struct suspects *suspects, const struct recording *recording,
-                  const struct selection *selection, struct err *err);
+                  const struct selection *selection, const struct functions *functions, struct err *err);
 void suspects_clear(struct suspects *suspects);
 
 /* Writes one sentence and returns the share of the run's time that it is about; 0 = nothing to say. */

@@ -257,9 +257,9 @@ int report_json_put(const struct recording *recording, const struct selection *s
                     struct err *err)
 {
     struct document document = {.recording = recording, .json = {.out = out}};
-    int result = findings_build(recording, selection, &document.findings, err);
+    int result = functions_build(recording, selection, &document.functions, err);
     if (result == 0)
-        result = functions_build(recording, selection, &document.functions, err);
+        result = findings_build_from(recording, selection, &document.functions, &document.findings, err);
     if (result == 0)
         result = tree_build(recording, selection, &document.tree, err);
     if (result == 0)

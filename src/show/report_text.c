@@ -169,22 +169,29 @@ static int put_view(const struct recording *recording, const struct functions *f
     return put_rows(recording, functions, options, out, err);
 }
 
+static int put_all(const struct recording *recording, const struct functions *functions,
+                   const struct report_options *options, struct bytes *out, struct err *err)
+{
+    struct findings findings = {0};
+    if (!options->no_findings &&
+        findings_build_from(recording, &options->selection, functions, &findings, err) < 0)
+        return -1;
+    put_findings(options, &findings, out);
+    findings_clear(&findings);
+    heading_text_put(recording, functions, options, out);
+    if (put_view(recording, functions, options, out, err) < 0)
+        return -1;
+    return out->failed ? err_set(err, "not enough memory for the report") : 0;
+}
+
 int report_text_put(const struct recording *recording, const struct report_options *options,
                     struct bytes *out, struct err *err)
 {
     struct functions functions;
-    struct findings findings = {0};
-    if (!options->no_findings && findings_build(recording, &options->selection, &findings, err) < 0)
-        return -1;
-    put_findings(options, &findings, out);
-    findings_clear(&findings);
     if (functions_build(recording, &options->selection, &functions, err) < 0)
         return -1;
-    heading_text_put(recording, &functions, options, out);
-    int result = put_view(recording, &functions, options, out, err);
+    int result = put_all(recording, &functions, options, out, err);
     functions_clear(&functions);
-    if (result == 0 && out->failed)
-        return err_set(err, "not enough memory for the report");
     return result;
 }
 
