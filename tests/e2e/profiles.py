@@ -21,6 +21,9 @@ def clean(label):
 class Table:
     def __init__(self):
         self.functions, self.edges = {}, {}
+        self.shared = (
+            set()
+        )  # labels of more than one code object, such as every data class's <string>:2(__init__)
 
     def add(self, table, key, calls, primitive):
         old = table.get(key, (0, 0))
@@ -41,6 +44,8 @@ def of_lsprof(path):
     with open(path) as file:
         for label, calls, recursive, callees in json.load(file):
             caller = clean(label)
+            if caller in table.functions:
+                table.shared.add(caller)
             table.add(table.functions, caller, calls, calls - recursive)
             for callee, sub_calls, sub_recursive in callees:
                 table.add(table.edges, (caller, clean(callee)), sub_calls, sub_calls - sub_recursive)
@@ -61,8 +66,8 @@ def of_prof(path):
 class Node:
     """One node of a call tree. The root of a thread has no label."""
 
-    def __init__(self, parent, label):
-        self.parent, self.label = parent, label
+    def __init__(self, parent, code, label):
+        self.parent, self.code, self.label = parent, code, label
         self.calls = self.self_ns = 0
         self.children = []
         if parent:
@@ -93,7 +98,7 @@ class Recording:
     def tree(self, thread):
         """The root of the thread's tree: the nodes that have a row in this thread, and those above them."""
         nodes, calls = self.data["nodes"], self.data["calls"]
-        made = {0: Node(None, None)}
+        made = {0: Node(None, 0, None)}
 
         def node(place):
             missing = []
@@ -101,7 +106,8 @@ class Recording:
                 missing.append(place)
                 place = nodes["parent"][place]
             for place in reversed(missing):
-                made[place] = Node(made[nodes["parent"][place]], self.labels[nodes["code"][place]])
+                code = nodes["code"][place]
+                made[place] = Node(made[nodes["parent"][place]], code, self.labels[code])
             return made[place]
 
         for row, owner in enumerate(calls["thread"]):
@@ -146,22 +152,23 @@ class Recording:
 
 
 def of_tree(top):
-    """The table of a subtree. Primitive, as in cProfile: the same is not already on the stack."""
-    table, on_stack, pairs = Table(), Counter(), Counter()
+    """The table of a subtree. A call is primitive, as in cProfile, while the same is not on the stack."""
+    table, on_stack = Table(), Counter()
     waiting = [(top, True)]
     while waiting:
         node, entering = waiting.pop()
-        pair = (node.parent.label, node.label) if node is not top and node.parent.label else None
+        keys = [node.code]
+        if node is not top and node.parent.label:
+            keys.append((node.parent.code, node.code))
         if not entering:
-            on_stack[node.label] -= 1
-            pairs[pair] -= 1
+            on_stack.subtract(keys)
             continue
+        first = [0 if on_stack[key] else node.calls for key in keys]
         if node.label:
-            table.add(table.functions, node.label, node.calls, 0 if on_stack[node.label] else node.calls)
-        if pair:
-            table.add(table.edges, pair, node.calls, 0 if pairs[pair] else node.calls)
-        on_stack[node.label] += 1
-        pairs[pair] += 1
+            table.add(table.functions, node.label, node.calls, first[0])
+        if len(keys) == 2:
+            table.add(table.edges, (node.parent.label, node.label), node.calls, first[1])
+        on_stack.update(keys)
         waiting.append((node, False))
         waiting.extend((child, True) for child in node.children)
     return table

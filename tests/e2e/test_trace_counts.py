@@ -3,7 +3,9 @@
 What is compared with cProfile is the part of our tree below the script's own body, in the main thread of the
 first process: all of it, the standard library, import machinery and C functions included. What lies beside
 that body in our tree (the interpreter's start-up and shut-down code, other threads and processes) cProfile
-does not see. Of cProfile's table one row is left out: its own `disable`.
+does not see. Of cProfile's table one row is left out: its own `disable`. Primitive calls are not compared for
+labels that several code objects share, and their edges: we record recursion of the function that the label
+names, cProfile's engine that of each code object, and what pstats keeps of it depends on the version.
 
 Programs marked `# alone:` are ones on which cProfile has nothing to say or is wrong; each says why.
 """
@@ -16,6 +18,9 @@ import pytest
 from conftest import PROGRAMS, Launcher
 
 OWN = ("~", 0, "<method 'disable' of '_lsprof.Profiler' objects>")
+# cProfile names a C method by looking its name up in the object's type. Where a Python subclass overrides the
+# method, it finds the Python function (which has a row of its own) and prints that one's name.
+RENAMED = {("~", 0, "<function socket.close>"): ("~", 0, "<method 'close' of '_socket.socket' objects>")}
 NAMES = sorted(
     path.name for path in PROGRAMS.glob("*.py") if re.search("^# (calls|compare):", path.read_text(), re.M)
 )
@@ -117,8 +122,19 @@ def test_known_counts(runs, python, name):
 def test_equal_to_cprofile(runs, python, name):
     run = runs(python, name)
     ours, theirs = run.ours(), run.reference()
-    assert difference(ours.functions, theirs.functions) == {}
-    assert difference(ours.edges, theirs.edges) == {}
+    assert difference(whole(ours.functions, theirs), whole(theirs.functions, theirs)) == {}
+    assert difference(whole(ours.edges, theirs), whole(theirs.edges, theirs)) == {}
+
+
+def whole(rows, reference):
+    """The rows, without primitive calls where labels are shared, cProfile's wrong names put right."""
+    shared = reference.shared
+    cut = {}
+    for key, (calls, primitive) in rows.items():
+        labels = key if isinstance(key[0], tuple) else (key,)
+        named = tuple(RENAMED.get(label, label) for label in labels)
+        cut[named] = (calls, None) if shared.intersection(labels) else (calls, primitive)
+    return cut
 
 
 @pytest.mark.parametrize("name", compared(NAMES))
@@ -179,8 +195,9 @@ def test_no_thread_has_more_time_than_it_lived(runs, python, name):
     threads, processes = recording.data["threads"], recording.data["processes"]
     for thread, root in recording.threads.items():
         end_ns = threads["end_ns"][thread] or processes["end_ns"][threads["process"][thread]]
-        spent_ns = sum(node.self_ns for node in root.below())
-        assert not end_ns or spent_ns <= end_ns - threads["start_ns"][thread]
+        spent_ns = [node.self_ns for node in root.below()]
+        rounding_ns = len(spent_ns)  # each was ticks of the clock
+        assert not end_ns or sum(spent_ns) <= end_ns - threads["start_ns"][thread] + rounding_ns
 
 
 def test_threads_are_told_apart(runs, python):
