@@ -134,7 +134,7 @@ static void put_text(struct bytes *out, const char *text)
     bytes_put_text(out, text);
 }
 
-/* The parameters of an URL's query or of a "k=v;k=v" string that carry secret names. */
+/* `name` may be empty; a token is one whatever its name. */
 static void put_value(struct bytes *out, const char *name, size_t name_size, const char *value)
 {
     if ((is_secret_name(name, name_size) && !is_harmless(value)) || is_token(value, strlen(value)))
@@ -143,27 +143,54 @@ static void put_value(struct bytes *out, const char *name, size_t name_size, con
         put_text(out, value);
 }
 
+/* One "name=value" or plain piece. */
+static void put_piece(struct bytes *out, const char *text, size_t size)
+{
+    size_t name_size = strcspn(text, "=:&;?, ");
+    bool named = name_size < size && text[name_size] == '=';
+    char *value = named ? strndup(text + name_size + 1, size - name_size - 1) : strndup(text, size);
+    if (named)
+        bytes_put(out, text, name_size + 1);
+    if (value)
+        put_value(out, text, named ? name_size : 0, value);
+    else
+        out->failed = true;
+    free(value);
+}
+
+/* "--password=..." whole: what looks like a separator may be part of the password. */
+static bool put_named_secret(struct bytes *out, const char *text)
+{
+    size_t name_size = strcspn(text, "=");
+    if (text[name_size] != '=' || strcspn(text, ":/&;?, ") < name_size)
+        return false;
+    if (!is_secret_name(text, name_size) || is_harmless(text + name_size + 1))
+        return false;
+    bytes_put(out, text, name_size + 1);
+    bytes_put_text(out, redacted);
+    return true;
+}
+
+static bool is_private_key(const char *text)
+{
+    return strstr(text, "-----BEGIN") && strstr(text, "PRIVATE KEY");
+}
+
 /* Text made of "name=value" pieces between separators (a query, a connection string), or of one. */
 static void put_pieces(struct bytes *out, const char *text)
 {
     static const char separators[] = "&;?, ";
+    if (is_private_key(text)) {
+        bytes_put_text(out, redacted);
+        return;
+    }
+    if (put_named_secret(out, text))
+        return;
     while (*text) {
-        size_t size = strcspn(text, separators), name_size = strcspn(text, "=:&;?, ");
-        char piece[4096];
-        bool named = name_size < size && text[name_size] == '=';
-        if (size >= sizeof piece) { /* nothing of that length is a secret by name; keep it whole */
-            bytes_put(out, text, size);
-        } else {
-            memcpy(piece, text, size);
-            piece[size] = '\0';
-            if (named)
-                bytes_put(out, text, name_size + 1);
-            put_value(out, text, named ? name_size : 0, piece + (named ? name_size + 1 : 0));
-        }
-        text += size;
-        size_t between = strspn(text, separators);
-        bytes_put(out, text, between);
-        text += between;
+        size_t size = strcspn(text, separators), between = strspn(text + size, separators);
+        put_piece(out, text, size);
+        bytes_put(out, text + size, between);
+        text += size + between;
     }
 }
 

@@ -51,6 +51,8 @@ static void test_named_secrets(void **state)
     assert_words("-H|Authorization: Bearer abc.def", "-H Authorization: [redacted]");
     assert_words("host=a;user=b;password=c;db=d", "host=a;user=b;password=[redacted];db=d");
     assert_words("--auth-token|a b", "--auth-token [redacted]");
+    assert_words("--password=a b,c;d&e", "--password=[redacted]");
+    assert_words("PASSWORD=a b", "PASSWORD=[redacted]");
 }
 
 static void test_secrets_by_shape(void **state)
@@ -61,6 +63,19 @@ static void test_secrets_by_shape(void **state)
     assert_words("sk-proj-a1b2c3d4e5f6g7h8i9j0", "[redacted]");
     assert_words("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "[redacted]");
     assert_words("hf_abcdefghijklmnop12345", "[redacted]");
+}
+
+static void test_long_secrets(void **state)
+{
+    (void)state;
+    char value[6000];
+    memset(value, 'a', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    assert_value("MY_TOKEN", value, "[redacted]");
+    memcpy(value, "x;token=", 8);
+    assert_value("ANY", value, "x;token=[redacted]");
+    assert_value("ANY", "-----BEGIN RSA PRIVATE KEY-----\nMIIE owIB\n-----END RSA PRIVATE KEY-----",
+                 "[redacted]");
 }
 
 static void test_urls(void **state)
@@ -106,8 +121,11 @@ static void test_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_named_secrets), cmocka_unit_test(test_secrets_by_shape),
-        cmocka_unit_test(test_urls),          cmocka_unit_test(test_innocent_words_are_kept),
+        cmocka_unit_test(test_named_secrets),
+        cmocka_unit_test(test_secrets_by_shape),
+        cmocka_unit_test(test_long_secrets),
+        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_innocent_words_are_kept),
         cmocka_unit_test(test_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
