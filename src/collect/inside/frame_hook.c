@@ -49,7 +49,7 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     struct lane *lane = is_active ? tracer_lane() : NULL;
     if (!lane)
         return interpreter.evaluate_default(state, frame, throwing);
-    if (__builtin_expect(stack_is_short(), 0))
+    if (__builtin_expect(tracer.checks_frames || stack_is_short(), 0))
         return give_way(state, frame, throwing);
     PyObject *code = interpreter_evaluated_code(frame);
     struct context *first = lane->first;

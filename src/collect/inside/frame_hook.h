@@ -4,7 +4,8 @@
  *
  * Under the hook a Python call uses more of the C stack (3.11 otherwise spares it altogether). A program that
  * recurses deeply must not run out of stack because of us: beyond the first eighth of a thread's stack the hook
- * gives way to the profile slot, which needs none, for the rest of the run.
+ * gives way to the profile slot, which needs none, for the rest of the run. So it does for greenlets, whose
+ * frames can only be checked between events.
  */
 #ifndef SONDE_COLLECT_INSIDE_FRAME_HOOK_H
 #define SONDE_COLLECT_INSIDE_FRAME_HOOK_H
