@@ -73,7 +73,7 @@ static void tell_notes(const struct recording *recording)
         else if (note->kind == NOTE_WARNING || note->kind == NOTE_CLOCK)
             message_warn("%s", text);
         else if (note->kind == NOTE_THROTTLED)
-            message_note("%s", text);
+            message_hint("%s", text);
     }
 }
 
@@ -114,7 +114,7 @@ static int close_run(const struct values *values, const struct run *run)
         tell_notes(&recording);
         if (run->left_running)
             message_warn("%" PRIu32 " processes still run and are recorded up to here", run->left_running);
-        message_note("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
+        message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
                      (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es",
                      run->path);
         if (values->print)

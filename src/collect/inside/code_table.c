@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
 #include "store/recording.h"
 
@@ -84,8 +85,7 @@ static PyObject *repr_in_type(PyObject *self, const char *name)
 
 static PyObject *builtin_name(PyObject *function, const char *name, const char *module)
 {
-    PyObject *self = PyCFunction_GetSelf(function);
-    PyErr_Clear();
+    PyObject *self = interpreter_builtin_self(function);
     if (!self && *module && strcmp(module, "builtins") != 0)
         return PyBytes_FromFormat("<%s.%s>", module, name);
     if (!self)
@@ -187,8 +187,10 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
     else
         label_c(&label, key, callee);
     PyErr_Clear();
-    if (kind == CALLEE_PYTHON)
+    if (kind == CALLEE_PYTHON) {
         greenlets_notice(text_of(label.file));
+        finder_notice(key, text_of(label.file), text_of(label.name));
+    }
     /* The table of keys is bounded by the arena's limit too: each key keeps a code object alive. */
     uint32_t row = trace->codes.count < trace->arena->limits.codes ? add_row(trace, &label) : 0;
     label_clear(&label);

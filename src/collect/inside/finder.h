@@ -1,11 +1,23 @@
 /*
  * finder: makes `import sonde` work in a launched program whose interpreter does not have sonde installed, and
- * nothing else: a meta path finder of last resort that knows the one name.
+ * leaves no trace in one that never asks for it.
+ *
+ * importlib's own _find_spec is watched: when it starts to look for "sonde", a finder for that one name is put at
+ * the end of sys.meta_path, where it is asked last.
  */
 #ifndef SONDE_COLLECT_INSIDE_FINDER_H
 #define SONDE_COLLECT_INSIDE_FINDER_H
 
-/* `package`: the folder of the package itself. Without it `import sonde` fails as it would have anyway. */
-void finder_install(const char *package);
+#include <stdint.h>
+
+/* The key of the function to watch; 0 = none. Calls of it must come to finder_look. */
+extern uint64_t finder_watched_key;
+
+/* `package`: the folder of the package. */
+void finder_init(const char *package);
+/* Looks at a function met for the first time. */
+void finder_notice(uint64_t key, const char *file, const char *name);
+/* The watched function is starting. */
+void finder_look(void);
 
 #endif

@@ -52,6 +52,8 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     if (__builtin_expect(tracer.checks_frames || stack_is_short(), 0))
         return give_way(state, frame, throwing);
     PyObject *code = interpreter_evaluated_code(frame);
+    if (__builtin_expect(interpreter_only_makes_generator(frame, code), 0))
+        return interpreter.evaluate_default(state, frame, throwing);
     struct context *first = lane->first;
     struct arena_thread *row = first->row;
     uint32_t saved = row->current, skipped = row->skipped;

@@ -64,6 +64,24 @@ static bool layouts_agree(void)
     return agree;
 }
 
+/* Only 3.11 is asked for the flags of a code object (interpreter_only_makes_generator). */
+static bool flags_agree(void)
+{
+    if (interpreter.minor != 11)
+        return true;
+    PyObject *code = Py_CompileString("lambda: (yield)", "sonde", Py_eval_input);
+    PyObject *consts = code ? PyObject_GetAttrString(code, "co_consts") : NULL;
+    PyObject *inner = consts ? PySequence_GetItem(consts, 0) : NULL;
+    PyObject *value = inner ? PyObject_GetAttrString(inner, "co_flags") : NULL;
+    bool agree = value && PyLong_AsLong(value) == *(int *)((char *)inner + 6 * sizeof(void *));
+    Py_XDECREF(value);
+    Py_XDECREF(inner);
+    Py_XDECREF(consts);
+    Py_XDECREF(code);
+    PyErr_Clear();
+    return agree;
+}
+
 int interpreter_init(char *why, size_t why_bytes)
 {
     if (interpreter.version)
@@ -76,7 +94,7 @@ int interpreter_init(char *why, size_t why_bytes)
         reason = "it is older than CPython 3.9; sonde traces 3.9 to 3.15";
     else if (!functions_are_there())
         reason = "this CPython lacks functions that sonde needs";
-    else if (!layouts_agree())
+    else if (!layouts_agree() || !flags_agree())
         reason = "this CPython keeps its functions in a form that sonde does not know";
     if (!reason)
         return 0;

@@ -50,6 +50,12 @@ static inline uint64_t interpreter_builtin_key(PyObject *function)
     return *(uint64_t *)((char *)function + 2 * sizeof(void *));
 }
 
+/* What a built-in function is bound to: its module, an object, for static methods the class; or NULL. */
+static inline PyObject *interpreter_builtin_self(PyObject *function)
+{
+    return *(PyObject **)((char *)function + 3 * sizeof(void *));
+}
+
 /* The same of a method descriptor such as list.append. */
 static inline uint64_t interpreter_descriptor_key(PyObject *descriptor)
 {
@@ -69,6 +75,17 @@ static inline PyObject *interpreter_frame_code(PyFrameObject *frame)
 static inline PyObject *interpreter_evaluated_code(void *frame)
 {
     return *(PyObject **)((char *)frame + 4 * sizeof(void *));
+}
+
+/* Whether the evaluation only makes a generator or coroutine, as a call of such a function does in 3.11: its body
+ * has not begun. The frame then belongs to the thread, not to the generator. */
+static inline bool interpreter_only_makes_generator(void *frame, PyObject *code)
+{
+    if (interpreter.minor != 11)
+        return false;
+    int flags = *(int *)((char *)code + 6 * sizeof(void *));
+    char owner = *((char *)frame + 8 * sizeof(void *) + 5);
+    return (flags & (0x20 | 0x80 | 0x200)) && owner == 0;
 }
 
 /* A UTF-8 copy of a str (surrogates escaped) as a bytes object; NULL, without an exception, on failure. */

@@ -36,8 +36,7 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
         return -1;
     tracer.agent = agent;
     agent->call_after_fork(tracer_after_fork);
-    if (session->package)
-        finder_install(session->package);
+    finder_init(session->package);
     return tracer_begin(&launched_trace, why, why_bytes);
 }
 

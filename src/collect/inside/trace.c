@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "collect/inside/code_table.h"
+#include "collect/inside/finder.h"
 #include "collect/inside/throttle.h"
 #include "store/recording.h"
 
@@ -82,6 +83,8 @@ uint32_t trace_add_thread(struct trace *trace, uint64_t now)
 /* Remembers the child in its parent, so that the next call finds it at once. */
 static uint32_t remember(struct arena_node *parent, uint64_t key, uint32_t child)
 {
+    if (key == finder_watched_key)
+        return child;
     parent->child_key[1] = parent->child_key[0];
     parent->child[1] = parent->child[0];
     parent->child[0] = child;

@@ -9,6 +9,7 @@
 #include "collect/agent/agent.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/event_source.h"
+#include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
 #include "collect/inside/throttle.h"
 
@@ -243,8 +244,10 @@ enum tracer_wish tracer_enter_slowly(struct context *context, uint64_t key, PyOb
     bool in_sink = row->current == trace_sink(row);
     uint32_t parent = in_sink ? context->nodes[row->current].parent : row->current;
     uint32_t child = trace_child(trace, parent, key, callee, kind);
+    if (key == finder_watched_key)
+        finder_look();
     if (child == TRACE_LEFT_OUT)
-        return kind == CALLEE_PYTHON ? TRACER_NOT_AGAIN : TRACER_GO_ON;
+        return kind == CALLEE_PYTHON && key != finder_watched_key ? TRACER_NOT_AGAIN : TRACER_GO_ON;
     if (in_sink) {
         row->skipped++;
     } else if (child == TRACE_FULL) {
