@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
+#include "collect/inside/slot_sharing.h"
 #include "store/recording.h"
 
 /* What a row is made of. Texts are bytes objects; NULL reads as "". */
@@ -189,6 +190,7 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
     PyErr_Clear();
     if (kind == CALLEE_PYTHON) {
         greenlets_notice(text_of(label.file));
+        slot_sharing_notice(text_of(label.file));
         finder_notice(key, text_of(label.file), text_of(label.name));
     }
     /* The table of keys is bounded by the arena's limit too: each key keeps a code object alive. */

@@ -7,7 +7,7 @@
 
 struct interpreter interpreter;
 
-static void *find(const char *name)
+void *interpreter_find(const char *name)
 {
     return dlsym(RTLD_DEFAULT, name);
 }
@@ -25,17 +25,17 @@ static void find_functions(void)
     interpreter.version = running_version();
     interpreter.minor = (int)(interpreter.version >> 16 & 0xff);
     interpreter.has_monitoring = interpreter.minor >= 12;
-    interpreter.function_type = find("PyFunction_Type");
-    interpreter.method_descriptor_type = find("PyMethodDescr_Type");
-    *(void **)&interpreter.frame_code = find("PyFrame_GetCode");
-    *(void **)&interpreter.frame_back = find("PyFrame_GetBack");
-    *(void **)&interpreter.type_lookup = find("_PyType_Lookup");
-    *(void **)&interpreter.vectorcall_call = find("PyVectorcall_Call");
-    *(void **)&interpreter.set_profile_of = find("_PyEval_SetProfile");
-    *(void **)&interpreter.first_thread = find("PyInterpreterState_ThreadHead");
-    *(void **)&interpreter.next_thread = find("PyThreadState_Next");
-    *(void **)&interpreter.set_evaluate = find("_PyInterpreterState_SetEvalFrameFunc");
-    *(void **)&interpreter.evaluate_default = find("_PyEval_EvalFrameDefault");
+    interpreter.function_type = interpreter_find("PyFunction_Type");
+    interpreter.method_descriptor_type = interpreter_find("PyMethodDescr_Type");
+    *(void **)&interpreter.frame_code = interpreter_find("PyFrame_GetCode");
+    *(void **)&interpreter.frame_back = interpreter_find("PyFrame_GetBack");
+    *(void **)&interpreter.type_lookup = interpreter_find("_PyType_Lookup");
+    *(void **)&interpreter.vectorcall_call = interpreter_find("PyVectorcall_Call");
+    *(void **)&interpreter.set_profile_of = interpreter_find("_PyEval_SetProfile");
+    *(void **)&interpreter.first_thread = interpreter_find("PyInterpreterState_ThreadHead");
+    *(void **)&interpreter.next_thread = interpreter_find("PyThreadState_Next");
+    *(void **)&interpreter.set_evaluate = interpreter_find("_PyInterpreterState_SetEvalFrameFunc");
+    *(void **)&interpreter.evaluate_default = interpreter_find("_PyEval_EvalFrameDefault");
 }
 
 static bool functions_are_there(void)

@@ -41,6 +41,8 @@ struct interpreter {
 
 extern struct interpreter interpreter;
 
+/* A symbol of the process, or NULL. */
+void *interpreter_find(const char *name);
 /* Once per process. 0, or -1 with words. */
 int interpreter_init(char *why, size_t why_bytes);
 

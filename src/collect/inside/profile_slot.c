@@ -2,14 +2,17 @@
 
 #include <stdio.h>
 
+#include "collect/inside/slot_sharing.h"
 #include "collect/inside/tracer.h"
 
 /* As in CPython's own header, which the limited API leaves out. */
 enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
 
 static bool is_active;
-static PyObject *real_start; /* the interpreter's own start_new_thread */
-static PyObject *marker;     /* what sys.getprofile() shows while the slot is ours */
+static PyObject *real_start;    /* the interpreter's own start_new_thread */
+static PyObject *marker;        /* what sys.getprofile() shows while the slot is ours */
+static PyObject *shared_marker; /* the same, while the program has a function of its own there, too */
+static bool is_setting;
 
 static void on_c_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *callable)
 {
@@ -25,12 +28,8 @@ static void on_c_event(struct lane *lane, PyFrameObject *frame, int what, PyObje
         tracer_leave(lane, key, tracer_now());
 }
 
-static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+static void take_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *argument)
 {
-    (void)object;
-    struct lane *lane = tracer_lane();
-    if (__builtin_expect(!lane, 0))
-        return 0;
     if (what == EVENT_CALL) {
         PyObject *code = interpreter_frame_code(frame);
         tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now());
@@ -40,20 +39,50 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         if (PyCFunction_Check(argument))
             on_c_event(lane, frame, what, argument);
     }
-    return 0;
 }
 
-static void set_in(PyThreadState *state, bool active)
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
-    if (interpreter.set_profile_of(state, active ? on_event : NULL, active ? marker : NULL) < 0)
+    struct lane *lane = tracer_lane();
+    if (__builtin_expect(lane != NULL, 1))
+        take_event(lane, frame, what, argument);
+    return __builtin_expect(object == shared_marker, 0) ? slot_sharing_pass_on(frame, what, argument) : 0;
+}
+
+static void set_in(PyThreadState *state, PyObject *object)
+{
+    is_setting = true;
+    if (interpreter.set_profile_of(state, object ? on_event : NULL, object) < 0)
         PyErr_Clear();
+    is_setting = false;
+}
+
+bool profile_slot_is_active(void)
+{
+    return is_active;
+}
+
+bool profile_slot_is_ours(interpreter_profile_function *function, PyObject *object)
+{
+    return function == on_event && (object == marker || object == shared_marker);
+}
+
+bool profile_slot_is_setting(void)
+{
+    return is_setting;
+}
+
+void profile_slot_take(bool shared)
+{
+    if (is_active)
+        set_in(PyThreadState_Get(), shared ? shared_marker : marker);
 }
 
 /* sys.setprofile(what sys.getprofile() gave): the slot comes back to us as a Python callable. */
 static PyObject *call_marker(PyObject *self, PyObject *arguments)
 {
     (void)self, (void)arguments;
-    set_in(PyThreadState_Get(), is_active);
+    set_in(PyThreadState_Get(), is_active ? marker : NULL);
     Py_RETURN_NONE;
 }
 
@@ -63,7 +92,7 @@ static void set_in_all_threads(bool active)
 {
     PyThreadState *state = interpreter.first_thread(PyInterpreterState_Get());
     for (; state; state = interpreter.next_thread(state))
-        set_in(state, active);
+        set_in(state, active ? marker : NULL);
 }
 
 /* Runs first in a new thread: start_new_thread(boot, ((function, arguments[, names]),)). */
@@ -74,7 +103,7 @@ static PyObject *boot(PyObject *self, PyObject *arguments)
     if (!call)
         return NULL;
     if (is_active)
-        set_in(PyThreadState_Get(), true);
+        set_in(PyThreadState_Get(), marker);
     PyObject *names = PyTuple_Size(call) > 2 ? PyTuple_GetItem(call, 2) : NULL;
     return PyObject_Call(PyTuple_GetItem(call, 0), PyTuple_GetItem(call, 1), names);
 }
@@ -145,7 +174,7 @@ static PyObject *check_holder(PyObject *self, PyObject *unused)
     (void)self, (void)unused;
     PyObject *sys = PyImport_ImportModule("sys");
     PyObject *holder = sys ? PyObject_CallMethod(sys, "getprofile", NULL) : NULL;
-    if (is_active && holder && holder != marker) {
+    if (is_active && holder && holder != marker && holder != shared_marker) {
         PyObject *repr = PyObject_Repr(holder == Py_None ? holder : (PyObject *)Py_TYPE(holder));
         PyObject *text = repr ? interpreter_utf8(repr) : NULL;
         tracer_note(
@@ -181,9 +210,10 @@ static int prepare(void)
     if (replace_start() < 0)
         return -1;
     marker = PyCFunction_New(&marker_method, NULL);
+    shared_marker = PyCFunction_New(&marker_method, NULL);
     if (tracer.agent)
         check_at_exit();
-    return marker ? 0 : -1;
+    return marker && shared_marker ? 0 : -1;
 }
 
 int profile_slot_set(bool active, char *why, size_t why_bytes)

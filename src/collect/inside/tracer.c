@@ -12,6 +12,7 @@
 #include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
 #include "collect/inside/throttle.h"
+#include "store/recording.h"
 
 struct tracer tracer;
 __thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")));
@@ -318,6 +319,18 @@ bool tracer_leaves_out(const struct lane *lane, uint64_t caller)
             return false;
     }
     return true;
+}
+
+void tracer_leave_c_calls(void)
+{
+    struct lane *lane = tracer_lane();
+    for (struct context *context = lane ? lane->first : NULL; context; context = context->next) {
+        struct arena_thread *row = context->row;
+        const struct arena_code *codes = arena_codes(context->trace->arena);
+        charge(context, timer_now(context->trace, tracer_now()));
+        while (codes[context->nodes[row->current].code].kind == CODE_C)
+            row->current = context->nodes[row->current].parent;
+    }
 }
 
 bool tracer_wants_c_calls(void)

@@ -151,6 +151,8 @@ void tracer_forget(struct trace *trace);
 void tracer_settle(struct trace *trace);
 /* Says in every active trace what could not be recorded. */
 void tracer_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Leaves the C functions that the calling thread is in, as far as the records go: their returns were not seen. */
+void tracer_leave_c_calls(void);
 /* Whether an active trace wants C calls. */
 bool tracer_wants_c_calls(void);
 /* In the child of a fork, before anything else. Shared traces move to arenas of their own at the first event: a
