@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "binding/columns.h"
-#include "binding/entries.h"
+#include "binding/getstats.h"
 #include "export/pstats_writer.h"
 #include "import/formats.h"
 #include "store/recording.h"
@@ -20,7 +20,7 @@
 static struct PyModuleDef binding_module;
 
 struct binding_state {
-    struct entries_types types;
+    struct getstats_types types;
 };
 
 /* A recording and its function table, as one job for the time without the interpreter. */
@@ -101,7 +101,7 @@ static PyObject *binding_functions(PyObject *module, PyObject *arguments)
 
     if (binding_arguments(arguments, &profile) < 0)
         return NULL;
-    list = entries_list(&state->types, &profile.recording, &profile.functions);
+    list = getstats_list(&state->types, &profile.recording, &profile.functions);
     binding_profile_clear(&profile);
     return list;
 }
@@ -175,7 +175,7 @@ static int binding_exec(PyObject *module)
     struct binding_state *state = PyModule_GetState(module);
     PyObject *results;
 
-    if (entries_types_init(&state->types, module) < 0 ||
+    if (getstats_types_init(&state->types, module) < 0 ||
         PyModule_AddStringConstant(module, "VERSION", SONDE_VERSION) < 0)
         return -1;
     results = PyType_FromSpec(&binding_results_spec);
@@ -189,7 +189,7 @@ static int binding_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct binding_state *state = PyModule_GetState(module);
 
-    return state ? entries_types_visit(&state->types, visit, arg) : 0;
+    return state ? getstats_types_visit(&state->types, visit, arg) : 0;
 }
 
 static int binding_clear(PyObject *module)
@@ -197,7 +197,7 @@ static int binding_clear(PyObject *module)
     struct binding_state *state = PyModule_GetState(module);
 
     if (state)
-        entries_types_clear(&state->types);
+        getstats_types_clear(&state->types);
     return 0;
 }
 

@@ -373,6 +373,37 @@ def check_float_timer():
     same_times(lambda kind: kind(timer=fake_clock(2)))
 
 
+def check_timer_is_not_recorded():
+    from sonde import Profile
+
+    outer, inner = Profile(), Profile(fake_clock(1))
+    outer.enable()
+    inner.enable()
+    key(1)
+    inner.disable()
+    outer.disable()
+    for profile in (outer, inner):
+        names = [getattr(entry.code, "co_name", "") for entry in profile.getstats()]
+        assert "key" in names
+        assert "clock" not in names
+
+
+def check_bad_timers():
+    from sonde import Profile
+
+    readings = iter([5, 4, 3, 2, 1] * 10)
+    backwards = Profile(lambda: next(readings))
+    backwards.runcall(key, 1)
+    assert all(0 <= entry.inlinetime <= entry.totaltime <= 50 for entry in backwards.getstats())
+    complaints = []
+    sys.unraisablehook = complaints.append
+    for timer in (lambda: 1 / 0, lambda: "noon", lambda: None):
+        failing = Profile(timer)
+        assert failing.runcall(key, 1) == 2
+        assert "key" in [getattr(entry.code, "co_name", "") for entry in failing.getstats()]
+    assert complaints
+
+
 def same_times(make):
     import cProfile
 

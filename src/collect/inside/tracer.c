@@ -93,27 +93,11 @@ static void set_name(struct trace *trace, struct arena_thread *row)
     PyErr_Restore(type, value, traceback);
 }
 
-/* Calls the timer with the thread's recording at rest: what the timer itself calls is not the program's. */
-static PyObject *call_timer(PyObject *timer)
+static uint64_t read_timer(struct trace *trace)
 {
-    struct lane *lane = tracer_own_lane;
-    struct context *first = lane ? lane->first : NULL;
-    uint32_t generation = tracer.generation;
-    if (lane)
-        lane->first = NULL;
-    PyObject *result = PyObject_CallObject(timer, NULL);
-    if (lane && generation == tracer.generation)
-        lane->first = first;
-    return result;
-}
-
-static uint64_t timer_now(struct trace *trace, uint64_t now)
-{
-    if (!trace->timer)
-        return now;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *result = call_timer(trace->timer);
+    PyObject *result = PyObject_CallObject(trace->timer, NULL);
     double reading = 0;
     if (result && trace->timer_unit > 0)
         reading = (double)PyLong_AsLongLong(result);
@@ -124,6 +108,25 @@ static uint64_t timer_now(struct trace *trace, uint64_t now)
         PyErr_WriteUnraisable(trace->timer);
     PyErr_Restore(type, value, traceback);
     return reading > 0 ? (uint64_t)(reading + 0.5) : 0;
+}
+
+/* The thread's recording rests while its timer runs: what the timer calls is not the program's. Should a trace
+ * begin or end meanwhile, the old generation makes the lane look again. */
+static uint64_t timer_now(struct trace *trace, uint64_t now)
+{
+    struct lane *lane = tracer_own_lane;
+    if (!trace->timer)
+        return now;
+    if (!lane)
+        return read_timer(trace);
+    struct context *first = lane->first;
+    uint32_t generation = lane->generation;
+    lane->first = NULL;
+    lane->generation = tracer.generation;
+    now = read_timer(trace);
+    lane->first = first;
+    lane->generation = generation;
+    return now;
 }
 
 static void join(struct context *context, struct trace *trace)
@@ -203,7 +206,8 @@ struct lane *tracer_refresh_lane(void)
 static void charge(struct context *context, uint64_t now)
 {
     struct arena_thread *row = context->row;
-    context->nodes[row->current].self_ticks += now - row->last_ticks;
+    if (now > row->last_ticks) /* a timer of the user's may go back */
+        context->nodes[row->current].self_ticks += now - row->last_ticks;
     row->last_ticks = now;
 }
 

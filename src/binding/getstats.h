@@ -1,5 +1,5 @@
 /*
- * entries: a function table as the list that cProfile's Profile.getstats() gives: one profiler_entry for each
+ * getstats: a function table as the list that cProfile's Profile.getstats() gives: one profiler_entry for each
  * function, holding one profiler_subentry for each function that it called. Field names, order and meaning
  * are cProfile's; times are seconds.
  *
@@ -7,8 +7,8 @@
  * gone by the time that one asks: it has co_filename, co_firstlineno, co_name and co_qualname, and two of
  * them are equal when these are. The same function is the same object throughout one list.
  */
-#ifndef SONDE_BINDING_ENTRIES_H
-#define SONDE_BINDING_ENTRIES_H
+#ifndef SONDE_BINDING_GETSTATS_H
+#define SONDE_BINDING_GETSTATS_H
 
 #include <Python.h>
 
@@ -16,17 +16,17 @@ struct functions;
 struct recording;
 
 /* Owned by the module's state; a zeroed struct is empty. */
-struct entries_types {
+struct getstats_types {
     PyTypeObject *code, *entry, *subentry;
 };
 
 /* 0 or -1 with a Python exception; the types also become attributes of the module. */
-int entries_types_init(struct entries_types *types, PyObject *module);
-int entries_types_visit(struct entries_types *types, visitproc visit, void *arg);
-void entries_types_clear(struct entries_types *types);
+int getstats_types_init(struct getstats_types *types, PyObject *module);
+int getstats_types_visit(struct getstats_types *types, visitproc visit, void *arg);
+void getstats_types_clear(struct getstats_types *types);
 
 /* A new list, or NULL with a Python exception. `calls` is None for a function that has no edges. */
-PyObject *entries_list(const struct entries_types *types, const struct recording *recording,
-                       const struct functions *functions);
+PyObject *getstats_list(const struct getstats_types *types, const struct recording *recording,
+                        const struct functions *functions);
 
 #endif

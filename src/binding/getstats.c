@@ -1,4 +1,4 @@
-#include "binding/entries.h"
+#include "binding/getstats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,23 +8,23 @@
 #include "store/recording.h"
 
 /* Each type has a documentation string: 3.9.2 and older crash without. */
-static PyStructSequence_Field entries_code_fields[] = {
+static PyStructSequence_Field getstats_code_fields[] = {
     {"co_filename", NULL}, {"co_firstlineno", NULL}, {"co_name", NULL}, {"co_qualname", NULL}, {NULL, NULL}};
-static PyStructSequence_Desc entries_code_desc = {"sonde._binding.profiler_code",
-                                                  "What is known of a Python function's code object.",
-                                                  entries_code_fields, 4};
+static PyStructSequence_Desc getstats_code_desc = {"sonde._binding.profiler_code",
+                                                   "What is known of a Python function's code object.",
+                                                   getstats_code_fields, 4};
 
-static PyStructSequence_Field entries_subentry_fields[] = {
+static PyStructSequence_Field getstats_subentry_fields[] = {
     {"code", "the called function: a stand-in for its code object, or a str for a C function"},
     {"callcount", "how many times it was called from the function above"},
     {"reccallcount", "how many of these calls were recursive"},
     {"totaltime", "seconds in it when called from there, with what it called"},
     {"inlinetime", "seconds in it alone when called from there"},
     {NULL, NULL}};
-static PyStructSequence_Desc entries_subentry_desc = {
-    "sonde._binding.profiler_subentry", "One function called by another.", entries_subentry_fields, 5};
+static PyStructSequence_Desc getstats_subentry_desc = {
+    "sonde._binding.profiler_subentry", "One function called by another.", getstats_subentry_fields, 5};
 
-static PyStructSequence_Field entries_entry_fields[] = {
+static PyStructSequence_Field getstats_entry_fields[] = {
     {"code", "the function: a stand-in for its code object, or a str for a C function"},
     {"callcount", "how many times it was called"},
     {"reccallcount", "how many of these calls were recursive"},
@@ -32,10 +32,10 @@ static PyStructSequence_Field entries_entry_fields[] = {
     {"inlinetime", "seconds in it alone"},
     {"calls", "what it called: a list of profiler_subentry, or None"},
     {NULL, NULL}};
-static PyStructSequence_Desc entries_entry_desc = {
-    "sonde._binding.profiler_entry", "One function and what it called.", entries_entry_fields, 6};
+static PyStructSequence_Desc getstats_entry_desc = {
+    "sonde._binding.profiler_entry", "One function and what it called.", getstats_entry_fields, 6};
 
-static PyTypeObject *entries_type_new(PyObject *module, const char *name, PyStructSequence_Desc *desc)
+static PyTypeObject *getstats_type_new(PyObject *module, const char *name, PyStructSequence_Desc *desc)
 {
     PyTypeObject *type = PyStructSequence_NewType(desc);
 
@@ -50,19 +50,19 @@ static PyTypeObject *entries_type_new(PyObject *module, const char *name, PyStru
     return type;
 }
 
-int entries_types_init(struct entries_types *types, PyObject *module)
+int getstats_types_init(struct getstats_types *types, PyObject *module)
 {
-    types->code = entries_type_new(module, "profiler_code", &entries_code_desc);
+    types->code = getstats_type_new(module, "profiler_code", &getstats_code_desc);
     if (!types->code)
         return -1;
-    types->entry = entries_type_new(module, "profiler_entry", &entries_entry_desc);
+    types->entry = getstats_type_new(module, "profiler_entry", &getstats_entry_desc);
     if (!types->entry)
         return -1;
-    types->subentry = entries_type_new(module, "profiler_subentry", &entries_subentry_desc);
+    types->subentry = getstats_type_new(module, "profiler_subentry", &getstats_subentry_desc);
     return types->subentry ? 0 : -1;
 }
 
-int entries_types_visit(struct entries_types *types, visitproc visit, void *arg)
+int getstats_types_visit(struct getstats_types *types, visitproc visit, void *arg)
 {
     Py_VISIT(types->code);
     Py_VISIT(types->entry);
@@ -70,7 +70,7 @@ int entries_types_visit(struct entries_types *types, visitproc visit, void *arg)
     return 0;
 }
 
-void entries_types_clear(struct entries_types *types)
+void getstats_types_clear(struct getstats_types *types)
 {
     Py_CLEAR(types->code);
     Py_CLEAR(types->entry);
@@ -78,15 +78,15 @@ void entries_types_clear(struct entries_types *types)
 }
 
 /* Gives the value away to the sequence; a value of NULL (a failure before) makes the answer false. */
-static bool entries_put(PyObject *sequence, Py_ssize_t place, PyObject *value)
+static bool getstats_put(PyObject *sequence, Py_ssize_t place, PyObject *value)
 {
     if (value)
         PyStructSequence_SetItem(sequence, place, value);
     return value != NULL;
 }
 
-static PyObject *entries_code(const struct entries_types *types, const struct recording *recording,
-                              const struct code *code)
+static PyObject *getstats_code(const struct getstats_types *types, const struct recording *recording,
+                               const struct code *code)
 {
     PyObject *name = columns_text(recording, code->name);
     PyObject *stand_in;
@@ -99,20 +99,20 @@ static PyObject *entries_code(const struct entries_types *types, const struct re
         return NULL;
     }
     PyStructSequence_SetItem(stand_in, 2, name);
-    if (entries_put(stand_in, 0, columns_text(recording, code->file)) &&
-        entries_put(stand_in, 1, PyLong_FromUnsignedLong(code->line)) &&
-        entries_put(stand_in, 3, columns_text(recording, code->qualname)))
+    if (getstats_put(stand_in, 0, columns_text(recording, code->file)) &&
+        getstats_put(stand_in, 1, PyLong_FromUnsignedLong(code->line)) &&
+        getstats_put(stand_in, 3, columns_text(recording, code->qualname)))
         return stand_in;
     Py_DECREF(stand_in);
     return NULL;
 }
 
-struct entries_times {
+struct getstats_times {
     uint64_t calls, primitive_calls, total_ns, self_ns;
 };
 
 /* The five fields that an entry and a subentry share; `code` is borrowed. */
-static PyObject *entries_row(PyTypeObject *type, PyObject *code, const struct entries_times *times)
+static PyObject *getstats_row(PyTypeObject *type, PyObject *code, const struct getstats_times *times)
 {
     PyObject *row = PyStructSequence_New(type);
     uint64_t recursive = times->calls > times->primitive_calls ? times->calls - times->primitive_calls : 0;
@@ -121,37 +121,37 @@ static PyObject *entries_row(PyTypeObject *type, PyObject *code, const struct en
         return NULL;
     Py_INCREF(code);
     PyStructSequence_SetItem(row, 0, code);
-    if (entries_put(row, 1, PyLong_FromUnsignedLongLong(times->calls)) &&
-        entries_put(row, 2, PyLong_FromUnsignedLongLong(recursive)) &&
-        entries_put(row, 3, PyFloat_FromDouble((double)times->total_ns / 1e9)) &&
-        entries_put(row, 4, PyFloat_FromDouble((double)times->self_ns / 1e9)))
+    if (getstats_put(row, 1, PyLong_FromUnsignedLongLong(times->calls)) &&
+        getstats_put(row, 2, PyLong_FromUnsignedLongLong(recursive)) &&
+        getstats_put(row, 3, PyFloat_FromDouble((double)times->total_ns / 1e9)) &&
+        getstats_put(row, 4, PyFloat_FromDouble((double)times->self_ns / 1e9)))
         return row;
     Py_DECREF(row);
     return NULL;
 }
 
 /* By code id: the object that stands for the function, and the list of what it called. */
-struct entries_slot {
+struct getstats_slot {
     PyObject *code, *calls;
 };
 
-static int entries_fill_slots(const struct entries_types *types, const struct recording *recording,
-                              const struct functions *functions, struct entries_slot *slots)
+static int getstats_fill_slots(const struct getstats_types *types, const struct recording *recording,
+                               const struct functions *functions, struct getstats_slot *slots)
 {
     for (uint32_t i = 0; i < functions->row_count; i++) {
         uint32_t code = functions->rows[i].code;
 
-        slots[code].code = entries_code(types, recording, &recording->codes[code]);
+        slots[code].code = getstats_code(types, recording, &recording->codes[code]);
         if (!slots[code].code)
             return -1;
     }
     return 0;
 }
 
-static int entries_add_call(const struct entries_types *types, struct entries_slot *slots,
-                            const struct edge_row *edge)
+static int getstats_add_call(const struct getstats_types *types, struct getstats_slot *slots,
+                             const struct edge_row *edge)
 {
-    struct entries_times times = {edge->calls, edge->primitive_calls, edge->total_ns, edge->self_ns};
+    struct getstats_times times = {edge->calls, edge->primitive_calls, edge->total_ns, edge->self_ns};
     PyObject *row;
     int failed;
 
@@ -161,7 +161,7 @@ static int entries_add_call(const struct entries_types *types, struct entries_sl
         slots[edge->caller].calls = PyList_New(0);
     if (!slots[edge->caller].calls)
         return -1;
-    row = entries_row(types->subentry, slots[edge->callee].code, &times);
+    row = getstats_row(types->subentry, slots[edge->callee].code, &times);
     if (!row)
         return -1;
     failed = PyList_Append(slots[edge->caller].calls, row);
@@ -169,12 +169,12 @@ static int entries_add_call(const struct entries_types *types, struct entries_sl
     return failed;
 }
 
-static PyObject *entries_entry(const struct entries_types *types, const struct entries_slot *slots,
-                               const struct function_row *function)
+static PyObject *getstats_entry(const struct getstats_types *types, const struct getstats_slot *slots,
+                                const struct function_row *function)
 {
-    struct entries_times times = {function->calls, function->primitive_calls, function->total_ns,
-                                  function->self_ns};
-    PyObject *row = entries_row(types->entry, slots[function->code].code, &times);
+    struct getstats_times times = {function->calls, function->primitive_calls, function->total_ns,
+                                   function->self_ns};
+    PyObject *row = getstats_row(types->entry, slots[function->code].code, &times);
     PyObject *calls = slots[function->code].calls ? slots[function->code].calls : Py_None;
 
     if (!row)
@@ -184,13 +184,13 @@ static PyObject *entries_entry(const struct entries_types *types, const struct e
     return row;
 }
 
-static PyObject *entries_from_slots(const struct entries_types *types, const struct functions *functions,
-                                    const struct entries_slot *slots)
+static PyObject *getstats_from_slots(const struct getstats_types *types, const struct functions *functions,
+                                     const struct getstats_slot *slots)
 {
     PyObject *list = PyList_New((Py_ssize_t)functions->row_count);
 
     for (uint32_t i = 0; list && i < functions->row_count; i++) {
-        PyObject *entry = entries_entry(types, slots, &functions->rows[i]);
+        PyObject *entry = getstats_entry(types, slots, &functions->rows[i]);
 
         if (!entry || PyList_SetItem(list, (Py_ssize_t)i, entry) < 0)
             Py_CLEAR(list);
@@ -198,20 +198,20 @@ static PyObject *entries_from_slots(const struct entries_types *types, const str
     return list;
 }
 
-PyObject *entries_list(const struct entries_types *types, const struct recording *recording,
-                       const struct functions *functions)
+PyObject *getstats_list(const struct getstats_types *types, const struct recording *recording,
+                        const struct functions *functions)
 {
-    struct entries_slot *slots = PyMem_Calloc((size_t)recording->codes_count + 1, sizeof *slots);
+    struct getstats_slot *slots = PyMem_Calloc((size_t)recording->codes_count + 1, sizeof *slots);
     PyObject *list = NULL;
     int failed;
 
     if (!slots)
         return PyErr_NoMemory();
-    failed = entries_fill_slots(types, recording, functions, slots);
+    failed = getstats_fill_slots(types, recording, functions, slots);
     for (uint32_t i = 0; !failed && i < functions->edge_count; i++)
-        failed = entries_add_call(types, slots, &functions->edges[i]);
+        failed = getstats_add_call(types, slots, &functions->edges[i]);
     if (!failed)
-        list = entries_from_slots(types, functions, slots);
+        list = getstats_from_slots(types, functions, slots);
     for (uint32_t i = 0; i < recording->codes_count; i++) {
         Py_XDECREF(slots[i].code);
         Py_XDECREF(slots[i].calls);
