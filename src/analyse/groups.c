@@ -10,7 +10,7 @@
 
 /* Which group each code is in, and how often each group is on the stack during the walk. */
 struct grouping {
-    struct entries *entries; /* by group; sorted out at the end */
+    struct ranking *ranking; /* by group; sorted out at the end */
     uint32_t *group_of;      /* by code */
     uint32_t *active;        /* by group */
 };
@@ -32,16 +32,16 @@ static void put_group_name(const struct recording *recording, uint32_t code, enu
         bytes_put_text(text, labels_path(file, paths));
 }
 
-/* Numbers the groups by their names' ids in entries->texts; group 0 ("") is "no code". */
+/* Numbers the groups by their names' ids in ranking->texts; group 0 ("") is "no code". */
 static int assign(const struct recording *recording, enum group_by by, enum label_paths paths,
                   struct grouping *grouping)
 {
     struct bytes text = {0};
-    int result = strings_intern(&grouping->entries->texts, "", 0) == 0 ? 0 : -1;
+    int result = strings_intern(&grouping->ranking->texts, "", 0) == 0 ? 0 : -1;
     for (uint32_t code = 1; code < recording->codes_count && result == 0; code++) {
         bytes_reset(&text);
         put_group_name(recording, code, by, paths, &text);
-        uint32_t group = strings_intern(&grouping->entries->texts, (char *)text.data, text.size);
+        uint32_t group = strings_intern(&grouping->ranking->texts, (char *)text.data, text.size);
         grouping->group_of[code] = group;
         result = text.failed || group == UINT32_MAX ? -1 : 0;
     }
@@ -56,7 +56,7 @@ static void enter(const struct tree *tree, uint32_t at, void *context)
     if (!node->code)
         return;
     uint32_t group = grouping->group_of[node->code];
-    struct entry *entry = &grouping->entries->rows[group];
+    struct ranking_row *entry = &grouping->ranking->rows[group];
     entry->calls += node->calls;
     entry->self_ns += node->self_ns;
     if (grouping->active[group]++)
@@ -77,7 +77,7 @@ static void add_flat_edges(const struct functions *functions, struct grouping *g
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
         uint32_t group = grouping->group_of[edge->callee];
-        struct entry *entry = &grouping->entries->rows[group];
+        struct ranking_row *entry = &grouping->ranking->rows[group];
         if (grouping->group_of[edge->caller] != group)
             entry->total_ns += edge->total_ns;
         else
@@ -91,7 +91,7 @@ static void add_flat(const struct functions *functions, struct grouping *groupin
     const struct edge_row *edge = functions->edges, *end = edge + functions->edge_count;
     for (uint32_t i = 0; i < functions->row_count; i++) {
         const struct function_row *row = &functions->rows[i];
-        struct entry *entry = &grouping->entries->rows[grouping->group_of[row->code]];
+        struct ranking_row *entry = &grouping->ranking->rows[grouping->group_of[row->code]];
         entry->calls += row->calls;
         entry->primitive_calls += row->calls;
         entry->self_ns += row->self_ns;
@@ -101,25 +101,25 @@ static void add_flat(const struct functions *functions, struct grouping *groupin
         entry->total_ns += has_callers ? 0 : row->total_ns;
     }
     add_flat_edges(functions, grouping);
-    for (uint32_t i = 0; i < grouping->entries->count; i++) {
-        struct entry *entry = &grouping->entries->rows[i];
+    for (uint32_t i = 0; i < grouping->ranking->count; i++) {
+        struct ranking_row *entry = &grouping->ranking->rows[i];
         uint64_t most_ns = entry->total_ns < functions->total_ns ? entry->total_ns : functions->total_ns;
         entry->total_ns = most_ns < entry->self_ns ? entry->self_ns : most_ns;
     }
 }
 
-static void name_and_squeeze(struct entries *entries)
+static void name_and_squeeze(struct ranking *ranking)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < entries->count; i++) {
-        struct entry entry = entries->rows[i];
+    for (uint32_t i = 0; i < ranking->count; i++) {
+        struct ranking_row entry = ranking->rows[i];
         if (!entry.calls && !entry.self_ns && !entry.total_ns)
             continue;
         entry.id = i;
-        entry.label = entry.name = entry.file = strings_text(&entries->texts, i);
-        entries->rows[kept++] = entry;
+        entry.label = entry.name = entry.file = strings_text(&ranking->texts, i);
+        ranking->rows[kept++] = entry;
     }
-    entries->count = kept;
+    ranking->count = kept;
 }
 
 static int sum_flat(const struct recording *recording, struct grouping *grouping, struct err *err)
@@ -138,11 +138,11 @@ static int sum_flat(const struct recording *recording, struct grouping *grouping
 static int sum_codes(const struct recording *recording, const struct selection *selection,
                      struct grouping *grouping, struct err *err)
 {
-    struct entries *entries = grouping->entries;
-    entries->count = entries->texts.count;
-    entries->rows = calloc(entries->count, sizeof *entries->rows);
-    grouping->active = calloc(entries->count, sizeof *grouping->active);
-    if (!entries->rows || !grouping->active)
+    struct ranking *ranking = grouping->ranking;
+    ranking->count = ranking->texts.count;
+    ranking->rows = calloc(ranking->count, sizeof *ranking->rows);
+    grouping->active = calloc(ranking->count, sizeof *grouping->active);
+    if (!ranking->rows || !grouping->active)
         return out_of_memory(err);
     struct tree tree;
     if (tree_build_exact(recording, selection, &tree, err) < 0)
@@ -154,9 +154,9 @@ static int sum_codes(const struct recording *recording, const struct selection *
 }
 
 static int build_by_code(const struct recording *recording, const struct selection *selection,
-                         enum group_by by, enum label_paths paths, struct entries *entries, struct err *err)
+                         enum group_by by, enum label_paths paths, struct ranking *ranking, struct err *err)
 {
-    struct grouping grouping = {.entries = entries};
+    struct grouping grouping = {.ranking = ranking};
     grouping.group_of = calloc((size_t)recording->codes_count + 1, sizeof *grouping.group_of);
     int result = grouping.group_of && assign(recording, by, paths, &grouping) == 0
                      ? sum_codes(recording, selection, &grouping, err)
@@ -164,7 +164,7 @@ static int build_by_code(const struct recording *recording, const struct selecti
     free(grouping.group_of);
     free(grouping.active);
     if (result == 0)
-        name_and_squeeze(entries);
+        name_and_squeeze(ranking);
     return result;
 }
 
@@ -189,18 +189,18 @@ static void put_thread_name(const struct recording *recording, uint32_t id, stru
 }
 
 static int build_by_owner(const struct recording *recording, const struct selection *selection,
-                          bool by_thread, struct entries *entries, struct err *err)
+                          bool by_thread, struct ranking *ranking, struct err *err)
 {
     uint32_t count = by_thread ? recording->threads_count : recording->processes_count;
-    entries->rows = calloc((size_t)count + 1, sizeof *entries->rows);
-    if (!entries->rows)
+    ranking->rows = calloc((size_t)count + 1, sizeof *ranking->rows);
+    if (!ranking->rows)
         return out_of_memory(err);
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
         if (!tree_selection_has(selection, recording, row->thread))
             continue;
         uint32_t owner = by_thread ? row->thread : recording->threads[row->thread].process;
-        struct entry *entry = &entries->rows[owner];
+        struct ranking_row *entry = &ranking->rows[owner];
         entry->calls += row->calls;
         entry->primitive_calls += row->calls;
         entry->self_ns += row->self_ns;
@@ -208,31 +208,31 @@ static int build_by_owner(const struct recording *recording, const struct select
     }
     struct bytes text = {0};
     for (uint32_t i = 0; i < count; i++) {
-        if (!entries->rows[i].calls && !entries->rows[i].self_ns)
+        if (!ranking->rows[i].calls && !ranking->rows[i].self_ns)
             continue;
         bytes_reset(&text);
         if (by_thread)
             put_thread_name(recording, i, &text);
         else
             put_process_name(recording, i, &text);
-        uint32_t name = strings_intern(&entries->texts, (char *)text.data, text.size);
-        struct entry entry = entries->rows[i];
+        uint32_t name = strings_intern(&ranking->texts, (char *)text.data, text.size);
+        struct ranking_row entry = ranking->rows[i];
         entry.id = i;
-        entry.label = entry.name = entry.file = strings_text(&entries->texts, name);
-        entries->rows[entries->count++] = entry;
+        entry.label = entry.name = entry.file = strings_text(&ranking->texts, name);
+        ranking->rows[ranking->count++] = entry;
     }
     bytes_clear(&text);
     return 0;
 }
 
 int groups_build(const struct recording *recording, const struct selection *selection, enum group_by by,
-                 enum label_paths paths, struct entries *entries, struct err *err)
+                 enum label_paths paths, struct ranking *ranking, struct err *err)
 {
-    *entries = (struct entries){0};
+    *ranking = (struct ranking){0};
     bool by_code = by == GROUP_MODULE || by == GROUP_FILE;
-    int result = by_code ? build_by_code(recording, selection, by, paths, entries, err)
-                         : build_by_owner(recording, selection, by == GROUP_THREAD, entries, err);
+    int result = by_code ? build_by_code(recording, selection, by, paths, ranking, err)
+                         : build_by_owner(recording, selection, by == GROUP_THREAD, ranking, err);
     if (result < 0)
-        entries_clear(entries);
+        ranking_clear(ranking);
     return result;
 }

@@ -9,12 +9,12 @@
 #ifndef SONDE_ANALYSE_GROUPS_H
 #define SONDE_ANALYSE_GROUPS_H
 
-#include "analyse/entries.h"
+#include "analyse/ranking.h"
 
 enum group_by { GROUP_FUNCTION, GROUP_MODULE, GROUP_FILE, GROUP_THREAD, GROUP_PROCESS };
 
-/* Not for GROUP_FUNCTION: that is entries_build. */
+/* Not for GROUP_FUNCTION: that is ranking_build. */
 int groups_build(const struct recording *recording, const struct selection *selection, enum group_by by,
-                 enum label_paths paths, struct entries *entries, struct err *err);
+                 enum label_paths paths, struct ranking *ranking, struct err *err);
 
 #endif

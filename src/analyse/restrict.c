@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/entries.h"
+#include "analyse/ranking.h"
 #include "base/bytes.h"
 #include "base/err.h"
 
@@ -46,24 +46,24 @@ int restrict_compile(regex_t *regex, const char *pattern, struct err *err)
                    pattern, why);
 }
 
-static int keep_matching(struct entries *entries, const char *pattern, struct err *err)
+static int keep_matching(struct ranking *ranking, const char *pattern, struct err *err)
 {
     regex_t regex;
     if (restrict_compile(&regex, pattern, err) < 0)
         return -1;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < entries->count; i++)
-        if (regexec(&regex, entries->rows[i].label, 0, NULL, 0) == 0)
-            entries->rows[kept++] = entries->rows[i];
-    entries->count = kept;
+    for (uint32_t i = 0; i < ranking->count; i++)
+        if (regexec(&regex, ranking->rows[i].label, 0, NULL, 0) == 0)
+            ranking->rows[kept++] = ranking->rows[i];
+    ranking->count = kept;
     regfree(&regex);
     return 0;
 }
 
-static void keep_first(struct entries *entries, double count)
+static void keep_first(struct ranking *ranking, double count)
 {
-    if (count >= 0 && count < entries->count)
-        entries->count = (uint32_t)count;
+    if (count >= 0 && count < ranking->count)
+        ranking->count = (uint32_t)count;
 }
 
 /* Digits with at most one point; false for anything else, which is then an expression. */
@@ -80,18 +80,18 @@ static bool is_number(const char *text, bool *fraction)
     return digits && points <= 1;
 }
 
-int restrict_apply(struct entries *entries, const char *const *restrictions, size_t count, struct err *err)
+int restrict_apply(struct ranking *ranking, const char *const *restrictions, size_t count, struct err *err)
 {
     for (size_t i = 0; i < count; i++) {
         bool fraction;
         if (!is_number(restrictions[i], &fraction)) {
-            if (keep_matching(entries, restrictions[i], err) < 0)
+            if (keep_matching(ranking, restrictions[i], err) < 0)
                 return -1;
             continue;
         }
         double number = strtod(restrictions[i], NULL);
-        keep_first(entries,
-                   fraction ? (double)(uint32_t)(entries->count * (number < 1 ? number : 1) + 0.5) : number);
+        keep_first(ranking,
+                   fraction ? (double)(uint32_t)(ranking->count * (number < 1 ? number : 1) + 0.5) : number);
     }
     return 0;
 }

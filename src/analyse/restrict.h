@@ -11,10 +11,10 @@
 #include <regex.h>
 #include <stddef.h>
 
-struct entries;
+struct ranking;
 struct err;
 
-int restrict_apply(struct entries *entries, const char *const *restrictions, size_t count, struct err *err);
+int restrict_apply(struct ranking *ranking, const char *const *restrictions, size_t count, struct err *err);
 
 /* Compiles one expression; regfree it. */
 int restrict_compile(regex_t *regex, const char *pattern, struct err *err);

@@ -186,7 +186,7 @@ static int put_csv(const struct recording *recording, struct report_options *rep
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
     struct functions functions;
-    struct entries entries = {0};
+    struct ranking ranking = {0};
     if (functions_build(recording, &report->selection, &functions, err) < 0)
         return -1;
     report->limit = report->limit ? report->limit : -1;
@@ -194,10 +194,10 @@ static int put_csv(const struct recording *recording, struct report_options *rep
     if (report->view != REPORT_TABLE)
         table_csv_edges(recording, &functions, out);
     else
-        result = report_text_rows(recording, &functions, report, &entries, NULL, err);
+        result = report_text_rows(recording, &functions, report, &ranking, NULL, err);
     if (result == 0 && report->view == REPORT_TABLE)
-        table_csv_entries(recording, &entries, report->by == GROUP_FUNCTION, out);
-    entries_clear(&entries);
+        table_csv_rows(recording, &ranking, report->by == GROUP_FUNCTION, out);
+    ranking_clear(&ranking);
     functions_clear(&functions);
     return result;
 }

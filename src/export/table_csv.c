@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/entries.h"
+#include "analyse/ranking.h"
 #include "base/bytes.h"
 #include "store/recording.h"
 
@@ -38,13 +38,13 @@ static void put_numbers(uint64_t calls, uint64_t primitive_calls, uint64_t self_
                total_ns);
 }
 
-void table_csv_entries(const struct recording *recording, const struct entries *entries, bool functions,
-                       struct bytes *out)
+void table_csv_rows(const struct recording *recording, const struct ranking *ranking, bool functions,
+                    struct bytes *out)
 {
     bytes_putf(out, "calls,primitive_calls,self_ns,total_ns,%s\n",
                functions ? "file,line,function" : "group");
-    for (uint32_t i = 0; i < entries->count; i++) {
-        const struct entry *row = &entries->rows[i];
+    for (uint32_t i = 0; i < ranking->count; i++) {
+        const struct ranking_row *row = &ranking->rows[i];
         put_numbers(row->calls, row->primitive_calls, row->self_ns, row->total_ns, out);
         bytes_put_u8(out, ',');
         if (functions)

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 
 struct bytes;
-struct entries;
+struct ranking;
 struct functions;
 struct recording;
 struct tree;
 
 /* One line for each row, in the table's order. `functions`: whether rows are functions (else groups). */
-void table_csv_entries(const struct recording *recording, const struct entries *entries, bool functions,
-                       struct bytes *out);
+void table_csv_rows(const struct recording *recording, const struct ranking *ranking, bool functions,
+                    struct bytes *out);
 /* One line for each caller → callee pair, by callee, then caller. */
 void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out);
 /* One line for each node, depth first, hottest first, with its number and its parent's. */

@@ -90,7 +90,7 @@ static void put_function(const struct recording *recording, const struct listing
 }
 
 int callers_text_put(const struct recording *recording, const struct functions *functions,
-                     const struct entries *entries, const struct report_options *options, struct bytes *out,
+                     const struct ranking *ranking, const struct report_options *options, struct bytes *out,
                      struct err *err)
 {
     struct listing listing = {.count = functions->edge_count, .callees = options->view == REPORT_CALLEES};
@@ -101,8 +101,8 @@ int callers_text_put(const struct recording *recording, const struct functions *
         listing.edges[i] = &functions->edges[i];
     qsort_r(listing.edges, listing.count, sizeof *listing.edges, compare, &listing);
     bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n", "ncalls", "tottime", "cumtime");
-    for (uint32_t i = 0; i < entries->count; i++)
-        put_function(recording, &listing, entries->rows[i].id, options, out);
+    for (uint32_t i = 0; i < ranking->count; i++)
+        put_function(recording, &listing, ranking->rows[i].id, options, out);
     free(listing.edges);
     return 0;
 }

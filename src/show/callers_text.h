@@ -3,7 +3,7 @@
 #define SONDE_SHOW_CALLERS_TEXT_H
 
 struct bytes;
-struct entries;
+struct ranking;
 struct err;
 struct functions;
 struct recording;
@@ -11,7 +11,7 @@ struct report_options;
 
 /* options->view says which: REPORT_CALLERS or REPORT_CALLEES. */
 int callers_text_put(const struct recording *recording, const struct functions *functions,
-                     const struct entries *entries, const struct report_options *options, struct bytes *out,
+                     const struct ranking *ranking, const struct report_options *options, struct bytes *out,
                      struct err *err);
 
 #endif

@@ -28,26 +28,26 @@ static int64_t row_limit(const struct report_options *options)
 }
 
 int report_text_rows(const struct recording *recording, const struct functions *functions,
-                     const struct report_options *options, struct entries *entries, uint32_t *all,
+                     const struct report_options *options, struct ranking *ranking, uint32_t *all,
                      struct err *err)
 {
     const char *const *keys = options->sort_count ? options->sort : default_sort;
     size_t key_count = options->sort_count ? options->sort_count : 1;
     int built = options->by == GROUP_FUNCTION
-                    ? entries_build(recording, functions, options->paths, entries, err)
-                    : groups_build(recording, &options->selection, options->by, options->paths, entries, err);
+                    ? ranking_build(recording, functions, options->paths, ranking, err)
+                    : groups_build(recording, &options->selection, options->by, options->paths, ranking, err);
     if (built < 0)
         return -1;
     if (all)
-        *all = entries->count;
-    if (entries_sort(entries, keys, key_count, options->reverse, err) < 0 ||
-        restrict_apply(entries, options->restrictions, options->restriction_count, err) < 0) {
-        entries_clear(entries);
+        *all = ranking->count;
+    if (ranking_sort(ranking, keys, key_count, options->reverse, err) < 0 ||
+        restrict_apply(ranking, options->restrictions, options->restriction_count, err) < 0) {
+        ranking_clear(ranking);
         return -1;
     }
     int64_t limit = row_limit(options);
-    if (limit >= 0 && entries->count > limit)
-        entries->count = (uint32_t)limit;
+    if (limit >= 0 && ranking->count > limit)
+        ranking->count = (uint32_t)limit;
     return 0;
 }
 
@@ -79,7 +79,7 @@ struct calls_text {
     int size;
 };
 
-static struct calls_text calls_text(const struct entry *entry)
+static struct calls_text calls_text(const struct ranking_row *entry)
 {
     struct calls_text calls;
     calls.size = snprintf(calls.text, sizeof calls.text, "%" PRIu64, entry->calls);
@@ -89,7 +89,7 @@ static struct calls_text calls_text(const struct entry *entry)
     return calls;
 }
 
-static void put_row(const struct report_options *options, const struct entry *entry, int calls_width,
+static void put_row(const struct report_options *options, const struct ranking_row *entry, int calls_width,
                     uint64_t total_ns, struct bytes *out)
 {
     double share = total_ns ? (double)entry->self_ns / (double)total_ns : 0;
@@ -110,18 +110,18 @@ static void put_row(const struct report_options *options, const struct entry *en
     bytes_put_u8(out, '\n');
 }
 
-static void put_table(const struct report_options *options, const struct entries *entries, uint64_t total_ns,
+static void put_table(const struct report_options *options, const struct ranking *ranking, uint64_t total_ns,
                       struct bytes *out)
 {
     static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process"};
     int width = CALLS_WIDTH;
-    for (uint32_t i = 0; i < entries->count; i++)
-        width = calls_text(&entries->rows[i]).size > width ? calls_text(&entries->rows[i]).size : width;
+    for (uint32_t i = 0; i < ranking->count; i++)
+        width = calls_text(&ranking->rows[i]).size > width ? calls_text(&ranking->rows[i]).size : width;
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
     bytes_putf(out, "%*s  tottime  percall  cumtime  percall %s\n", width, "ncalls", names[options->by]);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
-    for (uint32_t i = 0; i < entries->count; i++)
-        put_row(options, &entries->rows[i], width, total_ns, out);
+    for (uint32_t i = 0; i < ranking->count; i++)
+        put_row(options, &ranking->rows[i], width, total_ns, out);
 }
 
 static void put_order(const struct report_options *options, uint32_t shown, uint32_t all, struct bytes *out)
@@ -131,8 +131,8 @@ static void put_order(const struct report_options *options, uint32_t shown, uint
     const char *plural = all == 1 ? "" : options->by == GROUP_PROCESS ? "es" : "s";
     bytes_put_text(out, "Ordered by ");
     for (size_t i = 0; i < options->sort_count; i++)
-        bytes_putf(out, "%s%s", i ? ", " : "", entries_key_words(options->sort[i]));
-    bytes_putf(out, "%s%s; ", options->sort_count ? "" : entries_key_words(default_sort[0]),
+        bytes_putf(out, "%s%s", i ? ", " : "", ranking_key_words(options->sort[i]));
+    bytes_putf(out, "%s%s; ", options->sort_count ? "" : ranking_key_words(default_sort[0]),
                options->reverse ? ", reversed" : "");
     if (shown == all)
         bytes_putf(out, "%s %s%s\n\n", quantity_count(all).text, noun, plural);
@@ -144,20 +144,20 @@ static void put_order(const struct report_options *options, uint32_t shown, uint
 static int put_rows(const struct recording *recording, const struct functions *functions,
                     const struct report_options *options, struct bytes *out, struct err *err)
 {
-    struct entries entries;
+    struct ranking ranking;
     uint32_t all;
-    if (report_text_rows(recording, functions, options, &entries, &all, err) < 0)
+    if (report_text_rows(recording, functions, options, &ranking, &all, err) < 0)
         return -1;
     int result = 0;
     if (all)
-        put_order(options, entries.count, all, out);
+        put_order(options, ranking.count, all, out);
     if (!all)
         bytes_put_text(out, "Nothing to show: no calls were recorded here\n");
     else if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
-        put_table(options, &entries, functions->total_ns, out);
+        put_table(options, &ranking, functions->total_ns, out);
     else
-        result = callers_text_put(recording, functions, &entries, options, out, err);
-    entries_clear(&entries);
+        result = callers_text_put(recording, functions, &ranking, options, out, err);
+    ranking_clear(&ranking);
     return result;
 }
 

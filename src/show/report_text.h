@@ -48,7 +48,7 @@ int report_text_print(const struct recording *recording, const struct report_opt
 
 /* The table's rows as the options choose, sort and cut them. `all` (may be NULL): how many there were. */
 int report_text_rows(const struct recording *recording, const struct functions *functions,
-                     const struct report_options *options, struct entries *entries, uint32_t *all,
+                     const struct report_options *options, struct ranking *ranking, uint32_t *all,
                      struct err *err);
 
 #endif

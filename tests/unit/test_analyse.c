@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "analyse/entries.h"
 #include "analyse/findings.h"
 #include "analyse/fold.h"
 #include "analyse/functions.h"
 #include "analyse/groups.h"
+#include "analyse/ranking.h"
 #include "analyse/restrict.h"
 #include "analyse/tree.h"
 #include "base/bytes.h"
@@ -349,7 +349,7 @@ static void modules_count_their_time_once(void **state)
 {
     (void)state;
     struct recording recording;
-    struct entries entries;
+    struct ranking ranking;
     begin(&recording);
     uint32_t one = text(&recording, "one"), two = text(&recording, "two");
     for (uint32_t code = 1; code <= 8; code++)
@@ -358,20 +358,20 @@ static void modules_count_their_time_once(void **state)
     put(&recording, 1, "ab", 2, 2);
     put(&recording, 1, "abc", 4, 4);
     put(&recording, 1, "abca", 8, 8);
-    assert_int_equal(groups_build(&recording, NULL, GROUP_MODULE, LABEL_SHORT, &entries, &err), 0);
-    assert_int_equal(entries_sort(&entries, (const char *const[]){"name"}, 1, false, &err), 0);
-    assert_int_equal(entries.count, 2);
-    assert_string_equal(entries.rows[0].label, "one");
-    assert_int_equal(entries.rows[0].calls, 11);
-    assert_int_equal(entries.rows[0].primitive_calls, 1);
-    assert_int_equal(entries.rows[0].self_ns, 11);
-    assert_int_equal(entries.rows[0].total_ns, 15);
-    assert_int_equal(entries.rows[1].total_ns, 12);
-    entries_clear(&entries);
+    assert_int_equal(groups_build(&recording, NULL, GROUP_MODULE, LABEL_SHORT, &ranking, &err), 0);
+    assert_int_equal(ranking_sort(&ranking, (const char *const[]){"name"}, 1, false, &err), 0);
+    assert_int_equal(ranking.count, 2);
+    assert_string_equal(ranking.rows[0].label, "one");
+    assert_int_equal(ranking.rows[0].calls, 11);
+    assert_int_equal(ranking.rows[0].primitive_calls, 1);
+    assert_int_equal(ranking.rows[0].self_ns, 11);
+    assert_int_equal(ranking.rows[0].total_ns, 15);
+    assert_int_equal(ranking.rows[1].total_ns, 12);
+    ranking_clear(&ranking);
     recording_clear(&recording);
 }
 
-static void build_table(struct recording *recording, struct entries *entries)
+static void build_table(struct recording *recording, struct ranking *ranking)
 {
     struct functions functions;
     begin(recording);
@@ -380,15 +380,15 @@ static void build_table(struct recording *recording, struct entries *entries)
         put(recording, 1, path, 1 + (uint64_t)(letter - 'a') % 3, (uint64_t)(letter - 'a'));
     }
     assert_int_equal(functions_build(recording, NULL, &functions, &err), 0);
-    assert_int_equal(entries_build(recording, &functions, LABEL_BASE, entries, &err), 0);
+    assert_int_equal(ranking_build(recording, &functions, LABEL_BASE, ranking, &err), 0);
     functions_clear(&functions);
 }
 
-static void check_order(const struct entries *entries, const char *letters)
+static void check_order(const struct ranking *ranking, const char *letters)
 {
     char order[16] = "";
-    for (uint32_t i = 0; i < entries->count && i < 15; i++)
-        order[i] = entries->rows[i].name[0];
+    for (uint32_t i = 0; i < ranking->count && i < 15; i++)
+        order[i] = ranking->rows[i].name[0];
     assert_string_equal(order, letters);
 }
 
@@ -396,9 +396,9 @@ static void tables_sort_by_pstats_keys(void **state)
 {
     (void)state;
     struct recording recording;
-    struct entries entries;
-    build_table(&recording, &entries);
-    assert_string_equal(entries.rows[0].label, "a.py:1(a)");
+    struct ranking ranking;
+    build_table(&recording, &ranking);
+    assert_string_equal(ranking.rows[0].label, "a.py:1(a)");
     const struct {
         const char *keys[2];
         size_t count;
@@ -418,12 +418,12 @@ static void tables_sort_by_pstats_keys(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err why = {0};
-        int result = entries_sort(&entries, cases[i].keys, cases[i].count, cases[i].reverse, &why);
+        int result = ranking_sort(&ranking, cases[i].keys, cases[i].count, cases[i].reverse, &why);
         assert_int_equal(result, cases[i].order ? 0 : -1);
         if (cases[i].order)
-            check_order(&entries, cases[i].order);
+            check_order(&ranking, cases[i].order);
     }
-    entries_clear(&entries);
+    ranking_clear(&ranking);
     recording_clear(&recording);
 }
 
@@ -441,13 +441,13 @@ static void restrictions_apply_in_order(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct recording recording;
-        struct entries entries;
-        build_table(&recording, &entries);
-        assert_int_equal(restrict_apply(&entries, cases[i].restrictions, cases[i].count, &err), 0);
-        check_order(&entries, cases[i].left);
+        struct ranking ranking;
+        build_table(&recording, &ranking);
+        assert_int_equal(restrict_apply(&ranking, cases[i].restrictions, cases[i].count, &err), 0);
+        check_order(&ranking, cases[i].left);
         struct err why = {0};
-        assert_int_equal(restrict_apply(&entries, (const char *const[]){"("}, 1, &why), -1);
-        entries_clear(&entries);
+        assert_int_equal(restrict_apply(&ranking, (const char *const[]){"("}, 1, &why), -1);
+        ranking_clear(&ranking);
         recording_clear(&recording);
     }
 }

@@ -1,4 +1,4 @@
-#include "analyse/entries.h"
+#include "analyse/ranking.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,65 +7,65 @@
 #include "base/err.h"
 #include "store/recording.h"
 
-#define ENTRIES_MAX_KEYS 16
+#define RANKING_MAX_KEYS 16
 
-typedef int entry_compare(const struct entry *a, const struct entry *b);
+typedef int row_compare(const struct ranking_row *a, const struct ranking_row *b);
 
 static int descending(uint64_t a, uint64_t b)
 {
     return a > b ? -1 : a < b;
 }
 
-static int by_calls(const struct entry *a, const struct entry *b)
+static int by_calls(const struct ranking_row *a, const struct ranking_row *b)
 {
     return descending(a->calls, b->calls);
 }
 
-static int by_primitive(const struct entry *a, const struct entry *b)
+static int by_primitive(const struct ranking_row *a, const struct ranking_row *b)
 {
     return descending(a->primitive_calls, b->primitive_calls);
 }
 
-static int by_self(const struct entry *a, const struct entry *b)
+static int by_self(const struct ranking_row *a, const struct ranking_row *b)
 {
     return descending(a->self_ns, b->self_ns);
 }
 
-static int by_total(const struct entry *a, const struct entry *b)
+static int by_total(const struct ranking_row *a, const struct ranking_row *b)
 {
     return descending(a->total_ns, b->total_ns);
 }
 
-static int by_file(const struct entry *a, const struct entry *b)
+static int by_file(const struct ranking_row *a, const struct ranking_row *b)
 {
     return strcmp(a->file, b->file);
 }
 
-static int by_line(const struct entry *a, const struct entry *b)
+static int by_line(const struct ranking_row *a, const struct ranking_row *b)
 {
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static int by_name(const struct entry *a, const struct entry *b)
+static int by_name(const struct ranking_row *a, const struct ranking_row *b)
 {
     return strcmp(a->name, b->name);
 }
 
-static int by_place(const struct entry *a, const struct entry *b)
+static int by_place(const struct ranking_row *a, const struct ranking_row *b)
 {
     int order = by_name(a, b);
     order = order ? order : by_file(a, b);
     return order ? order : by_line(a, b);
 }
 
-static int by_label(const struct entry *a, const struct entry *b)
+static int by_label(const struct ranking_row *a, const struct ranking_row *b)
 {
     return strcmp(a->label, b->label);
 }
 
 static const struct sort_key {
     const char *name;
-    entry_compare *compare;
+    row_compare *compare;
     const char *words;
 } sort_keys[] = {
     {"calls", by_calls, "call count"},
@@ -100,14 +100,14 @@ static const struct sort_key *find_key(const char *text)
     return found;
 }
 
-const char *entries_key_words(const char *key)
+const char *ranking_key_words(const char *key)
 {
     const struct sort_key *found = find_key(key);
     return found ? found->words : NULL;
 }
 
 struct order {
-    entry_compare *compare[ENTRIES_MAX_KEYS + 1];
+    row_compare *compare[RANKING_MAX_KEYS + 1];
     size_t count;
     bool reverse;
 };
@@ -121,11 +121,11 @@ static int compare(const void *a, const void *b, void *context)
     return order->reverse ? -result : result;
 }
 
-int entries_sort(struct entries *entries, const char *const *keys, size_t key_count, bool reverse,
+int ranking_sort(struct ranking *ranking, const char *const *keys, size_t key_count, bool reverse,
                  struct err *err)
 {
     struct order order = {.reverse = reverse};
-    for (size_t i = 0; i < key_count && i < ENTRIES_MAX_KEYS; i++) {
+    for (size_t i = 0; i < key_count && i < RANKING_MAX_KEYS; i++) {
         const struct sort_key *key = find_key(keys[i]);
         if (!key)
             return err_set(
@@ -136,57 +136,57 @@ int entries_sort(struct entries *entries, const char *const *keys, size_t key_co
         order.compare[order.count++] = key->compare;
     }
     order.compare[order.count++] = by_label;
-    if (entries->count)
-        qsort_r(entries->rows, entries->count, sizeof *entries->rows, compare, &order);
+    if (ranking->count)
+        qsort_r(ranking->rows, ranking->count, sizeof *ranking->rows, compare, &order);
     return 0;
 }
 
-void entries_clear(struct entries *entries)
+void ranking_clear(struct ranking *ranking)
 {
-    free(entries->rows);
-    strings_clear(&entries->texts);
-    *entries = (struct entries){0};
+    free(ranking->rows);
+    strings_clear(&ranking->texts);
+    *ranking = (struct ranking){0};
 }
 
-static const char *keep(struct entries *entries, struct bytes *text)
+static const char *keep(struct ranking *ranking, struct bytes *text)
 {
-    uint32_t id = text->failed ? UINT32_MAX : strings_intern(&entries->texts, (char *)text->data, text->size);
+    uint32_t id = text->failed ? UINT32_MAX : strings_intern(&ranking->texts, (char *)text->data, text->size);
     bytes_reset(text);
-    return id == UINT32_MAX ? NULL : strings_text(&entries->texts, id);
+    return id == UINT32_MAX ? NULL : strings_text(&ranking->texts, id);
 }
 
 static int fill(const struct recording *recording, const struct function_row *row, enum label_paths paths,
-                struct entries *entries, struct entry *entry)
+                struct ranking *ranking, struct ranking_row *entry)
 {
     const struct code *code = &recording->codes[row->code];
     struct bytes text = {0};
-    *entry = (struct entry){.id = row->code,
-                            .line = code->line,
-                            .calls = row->calls,
-                            .primitive_calls = row->primitive_calls,
-                            .self_ns = row->self_ns,
-                            .total_ns = row->total_ns};
+    *entry = (struct ranking_row){.id = row->code,
+                                  .line = code->line,
+                                  .calls = row->calls,
+                                  .primitive_calls = row->primitive_calls,
+                                  .self_ns = row->self_ns,
+                                  .total_ns = row->total_ns};
     entry->file = labels_path(recording_text(recording, code->file), paths);
     labels_name(recording, row->code, &text);
-    entry->name = keep(entries, &text);
+    entry->name = keep(ranking, &text);
     labels_standard(recording, row->code, paths, &text);
-    entry->label = keep(entries, &text);
+    entry->label = keep(ranking, &text);
     bytes_clear(&text);
     return entry->name && entry->label ? 0 : -1;
 }
 
-int entries_build(const struct recording *recording, const struct functions *functions,
-                  enum label_paths paths, struct entries *entries, struct err *err)
+int ranking_build(const struct recording *recording, const struct functions *functions,
+                  enum label_paths paths, struct ranking *ranking, struct err *err)
 {
-    *entries = (struct entries){0};
-    entries->rows = calloc((size_t)functions->row_count + 1, sizeof *entries->rows);
-    for (uint32_t i = 0; entries->rows && i < functions->row_count; i++) {
-        if (fill(recording, &functions->rows[i], paths, entries, &entries->rows[i]) < 0)
+    *ranking = (struct ranking){0};
+    ranking->rows = calloc((size_t)functions->row_count + 1, sizeof *ranking->rows);
+    for (uint32_t i = 0; ranking->rows && i < functions->row_count; i++) {
+        if (fill(recording, &functions->rows[i], paths, ranking, &ranking->rows[i]) < 0)
             break;
-        entries->count++;
+        ranking->count++;
     }
-    if (entries->count == functions->row_count && entries->rows)
+    if (ranking->count == functions->row_count && ranking->rows)
         return 0;
-    entries_clear(entries);
+    ranking_clear(ranking);
     return err_set(err, "not enough memory for a table of %u functions", functions->row_count);
 }
