@@ -123,6 +123,22 @@ static void fit_end(const char *label, size_t room, struct bytes *out)
     bytes_clear(&compact);
 }
 
+/* "f.py:1(Outer.method)" loses first its classes, then its folders, then its beginning. */
+static void fit_place(const char *label, size_t room, struct bytes *out)
+{
+    const char *name = strchr(label, '(') + 1, *dot = strrchr(name, '.');
+    struct bytes brief = {0};
+    bytes_put(&brief, label, (size_t)(name - label));
+    bytes_put_text(&brief, dot ? dot + 1 : name);
+    bytes_put_u8(&brief, '\0');
+    const char *at = without_folders(brief.failed ? label : (const char *)brief.data, room);
+    size_t columns = columns_of(at, strlen(at));
+    bool whole = columns <= room && at == (const char *)brief.data;
+    bytes_put_text(out, whole ? "" : "…");
+    terminal_put(!whole && columns + 1 > room ? skip(at, columns + 1 - room) : at, out);
+    bytes_clear(&brief);
+}
+
 void terminal_fit(const struct terminal *terminal, const char *label, unsigned used, struct bytes *out)
 {
     size_t room = terminal->width > used + SMALLEST_NAME ? terminal->width - used : SMALLEST_NAME;
@@ -136,8 +152,5 @@ void terminal_fit(const struct terminal *terminal, const char *label, unsigned u
         fit_end(label, room, out);
         return;
     }
-    const char *at = without_folders(label, room);
-    size_t left = columns_of(at, strlen(at));
-    bytes_put_text(out, "…");
-    terminal_put(left + 1 > room ? skip(at, left + 1 - room) : at, out);
+    fit_place(label, room, out);
 }
