@@ -13,7 +13,7 @@ def trace(launch, *words, **options):
 def test_options_from_the_environment(modern_launch):
     launch = modern_launch
     launch.write("x.py", SCRIPT)
-    done = trace(launch, environment={"SONDE_OPTIONS": "-o named.sonde --no-c-calls"})
+    done = trace(launch, environment={"SONDE_OPTIONS": "--output=named.sonde --no-c-calls --quiet"})
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
     labels = launch.recording("named.sonde").labels
     assert any(name == "hello" for _, _, name in labels)
@@ -27,9 +27,12 @@ def test_options_from_pyproject(modern_launch):
     launch.write("x.py", SCRIPT)
     assert trace(launch).returncode == 0
     assert (launch.folder / "project.sonde").exists()
-    assert trace(launch, environment={"SONDE_OPTIONS": "-o variable.sonde"}).returncode == 0
+    assert trace(launch, environment={"SONDE_OPTIONS": "--output=variable.sonde"}).returncode == 0
     assert (launch.folder / "variable.sonde").exists()
-    assert trace(launch, "-o", "line.sonde", environment={"SONDE_OPTIONS": "-o other.sonde"}).returncode == 0
+    assert (
+        trace(launch, "-o", "line.sonde", environment={"SONDE_OPTIONS": "--output=other.sonde"}).returncode
+        == 0
+    )
     assert (launch.folder / "line.sonde").exists()
     assert not (launch.folder / "other.sonde").exists()
 
@@ -38,7 +41,7 @@ def test_bad_defaults_are_named(modern_launch):
     launch = modern_launch
     launch.write("x.py", SCRIPT)
     done = trace(launch, environment={"SONDE_OPTIONS": "--nosuch"})
-    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.returncode == 0, "an option of a later version must not stop this one"
     assert b"SONDE_OPTIONS" in done.stderr and b"--nosuch" in done.stderr
     launch.write("pyproject.toml", "[tool.sonde\n")
     done = trace(launch)

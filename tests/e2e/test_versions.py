@@ -80,12 +80,11 @@ def test_python_dash_m_sonde(modern_launch):
 
 
 def test_free_threaded_is_refused(launch):
-    """Clearly, and without disturbing the program."""
     if not launch.python.free_threaded:
         pytest.skip("not a free-threaded build")
     launch.write("x.py", HELLO)
     done = launch.traced("x.py")
-    assert done.stdout == b"hello\n"
+    assert (done.stdout, done.returncode) == (b"", 2)
     assert b"free-threaded" in done.stderr
 
 
@@ -99,12 +98,25 @@ def test_tracing_changes_no_file_of_the_interpreter(modern_launch):
     assert hashlib.sha256(script.read_bytes()).digest() == before
 
 
-def test_old_python_is_left_alone(modern_launch):
-    """A Python older than 3.9 runs undisturbed, and the message says which versions are traced."""
-    launch = modern_launch
-    old = interpreters.oldest_unsupported()
-    if old is None:
+@pytest.fixture
+def old():
+    """A Python older than 3.9."""
+    found = interpreters.oldest_unsupported()
+    if found is None:
         pytest.skip("no Python older than 3.9 found")
+    return found
+
+
+def test_old_python_is_refused(modern_launch, old):
+    """Before it runs, and the message says which versions are traced."""
+    launch = modern_launch
     done = launch.run([*launch.tracer(), "--", old, "-c", "print('hello')"])
-    assert (done.stdout, done.returncode) == (b"hello\n", 0)
+    assert (done.stdout, done.returncode) == (b"", 2)
     assert b"3.9" in done.stderr
+
+
+def test_old_python_as_a_child_is_left_alone(modern_launch, old):
+    launch = modern_launch
+    code = f"import subprocess; print(subprocess.run([{old!r}, '-c', 'print(5)'], capture_output=True))"
+    plain, traced = launch.plain("-c", code), launch.traced("-c", code)
+    assert (traced.stdout, traced.returncode) == (plain.stdout, 0)
