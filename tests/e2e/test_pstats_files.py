@@ -281,3 +281,62 @@ def test_hundreds_of_files(sonde, tmp_path):
         shutil.copy(DATA / f"cProfile-3.{8 + rank % 8}.prof", tmp_path / f"cpu_{rank}.prof")
     merge(sonde, tmp_path / "cpu_*.prof", "-o", tmp_path / "all.dat")
     assert factorial_calls(tmp_path / "all.dat") == 300 * 15
+
+
+THREADS = """
+    import sys, threading
+
+    def factorial(n):
+        return 1 if n < 2 else n * factorial(n - 1)
+
+    def job(n):
+        for _ in range(n): factorial(5)
+
+    threads = [threading.Thread(target=job, args=(int(sys.argv[1]),)) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+
+@pytest.fixture
+def runs(modern_launch):
+    """Two traced runs with two threads beside the main one: one.sonde, two.sonde."""
+    program = modern_launch.write("threads.py", THREADS)
+    paths = []
+    for name, size in ("one.sonde", 10), ("two.sonde", 20):
+        done = modern_launch.traced(program, str(size), output=name)
+        assert done.returncode == 0, done.stderr
+        paths.append(modern_launch.folder / name)
+    return paths
+
+
+def thread_counts(path):
+    counts = {function[2]: numbers[:2] for function, numbers in load(path).items()}
+    return counts["factorial"], counts["job"]
+
+
+def test_traced_runs_are_added_and_stay_apart(sonde, runs):
+    whole, flat, back = (runs[0].with_name(name) for name in ("sum.sonde", "sum.prof", "back.prof"))
+    merge(sonde, *runs, "-o", whole)
+    info = subprocess.run([sonde, "info", whole], capture_output=True, text=True, check=True).stdout
+    assert "Processes: 2" in info and "Threads: 6" in info and "Damage: none" in info
+    merge(sonde, *runs, "-o", flat)
+    merge(sonde, whole, "-o", back)
+    assert thread_counts(flat) == ((60, 300), (4, 4))
+    assert load(flat) == load(back)
+
+
+def test_a_cut_recording_is_merged_as_far_as_it_goes(sonde, runs):
+    cut, result = runs[0].with_name("cut.sonde"), runs[0].with_name("sum.sonde")
+    cut.write_bytes(runs[1].read_bytes()[:-100])
+    assert "cut.sonde" in merge(sonde, runs[0], cut, "-o", result)
+    info = subprocess.run([sonde, "info", result], capture_output=True, text=True, check=True).stdout
+    assert "cut.sonde" in info
+
+
+def test_traced_and_cprofile_files_are_added(sonde, runs):
+    mixed, flat = (runs[0].with_name(name) for name in ("mixed.dat", "mixed.prof"))
+    merge(sonde, *runs, DATA / "cProfile-3.12.prof", "-o", mixed)
+    merge(sonde, mixed, "-o", flat)
+    assert factorial_calls(flat) == 15
+    assert sum(numbers[1] for function, numbers in load(flat).items() if function[2] == "factorial") == 315
