@@ -1,4 +1,4 @@
-"""A wave in a closed basin: water, drifters, an archive thread and a small ensemble in child processes.
+"""A wave in a closed basin: water, drifters, archive threads and a small ensemble in child processes.
 
     sonde trace examples/shallow_water.py [CELLS] [STEPS]
 

@@ -17,7 +17,7 @@
 #include "collect/agent/start.h"
 
 static struct session session;
-static void (*after_fork)(void);
+static void (*before_fork)(void), (*after_fork)(void);
 
 static void fill_hello(struct session_hello *hello, enum session_message message)
 {
@@ -93,9 +93,16 @@ static struct arena *open_arena(uint32_t python)
     return NULL;
 }
 
-static void call_after_fork(void (*child)(void))
+static void call_at_fork(void (*before)(void), void (*child)(void))
 {
+    before_fork = before;
     after_fork = child;
+}
+
+static void fork_begins(void)
+{
+    if (before_fork)
+        before_fork();
 }
 
 static void fork_child(void)
@@ -108,7 +115,7 @@ static const struct agent agent = {
     .version = AGENT_VERSION,
     .session = &session,
     .open_arena = open_arena,
-    .call_after_fork = call_after_fork,
+    .call_at_fork = call_at_fork,
 };
 
 /* The program that sonde itself started must not run unrecorded; a child of it may. */
@@ -155,7 +162,7 @@ static void take_session(char *text)
     exec_init(&session, kept);
     if (!session.follow && (uint64_t)getpid() != session.main_pid)
         return;
-    pthread_atfork(NULL, NULL, fork_child);
+    pthread_atfork(fork_begins, NULL, fork_child);
     const char *why = start_when_main_runs(main_is_about_to_run);
     if (why && is_interpreter())
         refuse(why);

@@ -22,8 +22,8 @@ struct agent {
     const struct session *session;
     /* A new shared arena, announced to the recorder; NULL when that failed. Async-signal-safe. */
     struct arena *(*open_arena)(uint32_t python);
-    /* What to call in the child of every fork, before fork returns. */
-    void (*call_after_fork)(void (*child)(void));
+    /* What to call before every fork, and in its child before fork returns. */
+    void (*call_at_fork)(void (*before)(void), void (*child)(void));
 };
 
 /* The extension's entry: starts recording. Called with the interpreter lock held. 0, or -1 with words. */

@@ -35,7 +35,7 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     if (trace_init(&launched_trace, arena, true, &settings, why, why_bytes) < 0)
         return -1;
     tracer.agent = agent;
-    agent->call_after_fork(tracer_after_fork);
+    agent->call_at_fork(tracer_before_fork, tracer_after_fork);
     finder_init(session->package);
     return tracer_begin(&launched_trace, why, why_bytes);
 }

@@ -145,12 +145,12 @@ bool trace_callee_is_python(const struct trace *trace, uint64_t key)
 }
 
 /* Rows and texts of functions keep their numbers in the new arena; losses are counted there anew. */
-static void copy_functions(struct arena *to, struct arena *from)
+static void copy_functions(const struct trace *trace, struct arena *to, struct arena *from)
 {
-    memcpy(arena_codes(to), arena_codes(from), (size_t)from->code_count * sizeof(struct arena_code));
-    memcpy((char *)to + to->text_at, (char *)from + from->text_at, from->text_used);
-    to->code_count = from->code_count;
-    to->text_used = from->text_used;
+    to->code_count = trace->at_fork.code_count;
+    to->text_used = trace->at_fork.text_used;
+    memcpy(arena_codes(to), arena_codes(from), (size_t)to->code_count * sizeof(struct arena_code));
+    memcpy((char *)to + to->text_at, (char *)from + from->text_at, to->text_used);
 }
 
 /* The thread's open calls, root first, as nodes of the new arena; the number of the innermost. */
@@ -170,24 +170,34 @@ static uint32_t copy_stack(struct trace *trace, struct arena_node *old, uint32_t
     return node == TRACE_FULL ? root : node;
 }
 
-uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, const struct arena_thread *row,
-                               uint64_t now)
+void trace_before_fork(struct trace *trace, const struct arena_thread *row)
+{
+    trace->at_fork.code_count = trace->arena->code_count;
+    trace->at_fork.text_used = trace->arena->text_used;
+    trace->at_fork.root = row ? row->root : 0;
+    if (!row)
+        return;
+    trace->at_fork.in_sink = row->current == trace_sink(row);
+    trace->at_fork.current =
+        trace->at_fork.in_sink ? arena_nodes(trace->arena)[row->current].parent : row->current;
+    trace->at_fork.skipped = row->skipped;
+}
+
+uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, uint64_t now)
 {
     struct arena *old = trace->arena;
-    copy_functions(arena, old);
+    copy_functions(trace, arena, old);
     table_clear(&trace->nodes);
     trace->arena = arena;
     uint32_t thread = trace_add_thread(trace, now);
-    if (thread && row) {
+    if (thread && trace->at_fork.root) {
         struct arena_thread *moved = &arena_threads(arena)[thread];
-        uint32_t current = row->current;
-        if (current == trace_sink(row))
-            current = arena_nodes(old)[current].parent;
-        moved->current = copy_stack(trace, arena_nodes(old), row->root, current, moved->root);
-        if (row->current == trace_sink(row)) {
+        moved->current =
+            copy_stack(trace, arena_nodes(old), trace->at_fork.root, trace->at_fork.current, moved->root);
+        if (trace->at_fork.in_sink) {
             arena_nodes(arena)[trace_sink(moved)].parent = moved->current;
             moved->current = trace_sink(moved);
-            moved->skipped = row->skipped;
+            moved->skipped = trace->at_fork.skipped;
         }
     }
     munmap(old, old->total_bytes);

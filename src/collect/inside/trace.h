@@ -38,6 +38,12 @@ struct trace {
     PyObject *timer;     /* sonde.Profile(timer); NULL = the clock */
     double timer_unit;
     int slot; /* place in the tracer's list; -1 = not there */
+    struct {
+        uint32_t code_count, text_used;
+        uint32_t root, current; /* the innermost open call; root 0 = the thread has no row */
+        bool in_sink;           /* below a node that takes no children, `skipped` calls deep */
+        uint32_t skipped;
+    } at_fork;
 };
 
 /* 0, or -1 with words. `arena` is owned by the trace from now on. */
@@ -67,9 +73,11 @@ uint32_t trace_child(struct trace *trace, uint32_t parent, uint64_t key, PyObjec
 uint32_t trace_code_row(const struct trace *trace, uint64_t key);
 bool trace_callee_is_python(const struct trace *trace, uint64_t key);
 
-/* In the child of a fork: moves to another arena, keeping the functions and the calling thread's stack.
- * `row` is the thread's row in the old arena; its new number is returned (0 = failed, trace is dead). */
-uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, const struct arena_thread *row,
-                               uint64_t now);
+/* Remembers where the thread that forks is: the arena is shared, and the parent moves on in it while its child
+ * wakes up. `row` is the thread's row, NULL when it has none. */
+void trace_before_fork(struct trace *trace, const struct arena_thread *row);
+/* In the child of a fork: moves to another arena, keeping the functions and the calling thread's stack as they
+ * were before. The thread's new number is returned (0 = failed, trace is dead). */
+uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, uint64_t now);
 
 #endif

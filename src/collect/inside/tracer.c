@@ -149,7 +149,7 @@ static void move_to_own_arena(struct trace *trace, struct context *context)
         trace->enabled = false;
         return;
     }
-    uint32_t thread = trace_move_after_fork(trace, arena, context ? context->row : NULL, tracer_now());
+    uint32_t thread = trace_move_after_fork(trace, arena, tracer_now());
     if (context) {
         context->nodes = arena_nodes(arena);
         context->row = thread ? &arena_threads(arena)[thread] : NULL;
@@ -434,6 +434,15 @@ void tracer_forget(struct trace *trace)
         lane->contexts[trace->slot] = (struct context){0};
     trace->slot = -1;
     tracer.generation++;
+}
+
+void tracer_before_fork(void)
+{
+    for (int slot = 0; slot < TRACER_TRACES; slot++) {
+        struct trace *trace = tracer.traces[slot];
+        if (trace && trace->shared)
+            trace_before_fork(trace, tracer_own_lane ? tracer_own_lane->contexts[slot].row : NULL);
+    }
 }
 
 void tracer_after_fork(void)

@@ -155,6 +155,8 @@ void tracer_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tracer_leave_c_calls(void);
 /* Whether an active trace wants C calls. */
 bool tracer_wants_c_calls(void);
+/* In the thread that forks, just before. */
+void tracer_before_fork(void);
 /* In the child of a fork, before anything else. Shared traces move to arenas of their own at the first event: a
  * child that only execs has none, and never troubles the recorder. */
 void tracer_after_fork(void);
