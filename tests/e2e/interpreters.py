@@ -55,7 +55,9 @@ class Interpreter:
             self.place = tempfile.mkdtemp(prefix="sonde-e2e-", dir="/tmp")
         folder = str(sonde_folder())
         command = [re.sub("^" + re.escape(folder), self.place, part) for part in command]
-        head = ["unshare", "--mount", "--propagation", "private", "sh", "-e", "-c", ENTER_ROOT, "sh"]
+        # In a chroot the root is no mount point, whose propagation could be set; nor does it need to be.
+        propagation = "private" if root_is_mounted() else "unchanged"
+        head = ["unshare", "--mount", "--propagation", propagation, "sh", "-e", "-c", ENTER_ROOT, "sh"]
         return [*head, self.root, folder, self.place, os.fspath(cwd), *command]
 
     def leave(self):
@@ -88,6 +90,11 @@ class Interpreter:
             if not succeeds([python, "-c", f"import {package}"]) and not succeeds(install):
                 return None, f"{package} cannot be installed for {self}"
         return str(python), None
+
+
+def root_is_mounted():
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == "/" for line in mounts)
 
 
 def succeeds(command):
