@@ -226,5 +226,7 @@ int profile_slot_set(bool active, char *why, size_t why_bytes)
     }
     is_active = active;
     set_in_all_threads(active);
+    if (active)
+        slot_sharing_begin();
     return 0;
 }

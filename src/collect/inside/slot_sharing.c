@@ -17,28 +17,32 @@ struct slot {
 static bool is_watching;
 static struct slot theirs; /* what the program set; function NULL = nothing. The object is a reference. */
 
-/* The slot lies where our own function and marker are, once they have been set. */
-static struct slot *find_slot(PyThreadState *state)
+static size_t slot_offset; /* of the slot in a thread state; 0 = not found */
+
+static struct slot *slot_of(PyThreadState *state)
 {
-    void **words = (void **)state;
-    for (size_t i = 0; i + 2 < STATE_WORDS; i++) {
-        struct slot *slot = (struct slot *)(void *)&words[i];
-        if (profile_slot_is_ours(slot->function, slot->object))
-            return slot;
-    }
-    return NULL;
+    return (struct slot *)(void *)((char *)state + slot_offset);
 }
 
-static struct slot *slot_in_state;
+/* The slot lies where our own function and marker are, once they have been set. */
+static void find_slot(PyThreadState *state)
+{
+    for (size_t i = 1; i + 2 < STATE_WORDS && !slot_offset; i++) {
+        const struct slot *slot = (const struct slot *)(void *)((void **)state + i);
+        if (profile_slot_is_ours(slot->function, slot->object))
+            slot_offset = i * sizeof(void *);
+    }
+}
 
 /* Runs in the main thread just after the slot was set by somebody else. */
 static int take_back(void *unused)
 {
     (void)unused;
-    if (!slot_in_state || profile_slot_is_ours(slot_in_state->function, slot_in_state->object))
+    const struct slot *slot = slot_of(PyThreadState_Get());
+    if (!profile_slot_is_active() || profile_slot_is_ours(slot->function, slot->object))
         return 0;
     PyObject *before = theirs.object;
-    theirs = *slot_in_state;
+    theirs = *slot;
     Py_XINCREF(theirs.object);
     Py_XDECREF(before);
     /* The return of the C function that set the slot went to the other profiler alone. */
@@ -50,22 +54,35 @@ static int take_back(void *unused)
 static int on_audit_event(const char *event, PyObject *arguments, void *context)
 {
     (void)arguments, (void)context;
-    if (strcmp(event, "sys.setprofile") == 0 && !profile_slot_is_setting() && slot_in_state)
+    if (strcmp(event, "sys.setprofile") == 0 && !profile_slot_is_setting())
         Py_AddPendingCall(take_back, NULL);
     return 0;
+}
+
+static void watch(void)
+{
+    if (is_watching || !profile_slot_is_active())
+        return;
+    is_watching = true;
+    int (*add_hook)(int (*)(const char *, PyObject *, void *), void *);
+    *(void **)&add_hook = interpreter_find("PySys_AddAuditHook");
+    find_slot(PyThreadState_Get());
+    if (slot_offset && add_hook && add_hook(on_audit_event, NULL) < 0)
+        PyErr_Clear();
 }
 
 void slot_sharing_notice(const char *file)
 {
     const char *slash = strrchr(file, '/');
-    if (is_watching || !slash || strcmp(slash, "/cProfile.py") != 0 || !profile_slot_is_active())
-        return;
-    is_watching = true;
-    int (*add_hook)(int (*)(const char *, PyObject *, void *), void *);
-    *(void **)&add_hook = interpreter_find("PySys_AddAuditHook");
-    slot_in_state = add_hook ? find_slot(PyThreadState_Get()) : NULL;
-    if (slot_in_state && add_hook(on_audit_event, NULL) < 0)
-        PyErr_Clear();
+    if (slash && strcmp(slash, "/cProfile.py") == 0)
+        watch();
+}
+
+void slot_sharing_begin(void)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    if (modules && PyDict_GetItemString(modules, "cProfile"))
+        watch();
 }
 
 int slot_sharing_pass_on(PyFrameObject *frame, int what, PyObject *argument)

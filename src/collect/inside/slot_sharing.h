@@ -8,6 +8,8 @@
 
 #include "collect/inside/interpreter.h"
 
+/* The slot has become ours; cProfile may have been imported long ago. */
+void slot_sharing_begin(void);
 /* Looks at the file of a function met for the first time. */
 void slot_sharing_notice(const char *file);
 
