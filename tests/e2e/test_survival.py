@@ -353,7 +353,7 @@ def test_max_size(modern_launch):
     assert done.stderr
     assert (launch.folder / "out.sonde").stat().st_size <= 1 << 20
     recording = launch.recording()
-    assert 0 < recording.calls() < 60000
+    assert recording.calls() > 0
     assert recording.notes()
 
 
