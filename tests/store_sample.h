@@ -51,6 +51,15 @@ static inline void sample_write(struct writer *writer)
     uint32_t other = writer_thread(writer, &pool);
     writer_calls(writer, first, &(struct call_row){thread, below, 5, UINT64_C(1) << 40});
     writer_calls(writer, second, &(struct call_row){other, top, 2, 7});
+    const struct sample_row samples[] = {
+        {.time_ns = 3000, .weight_ns = 1000, .thread = other, .node = top, .count = 1},
+        {.time_ns = 1000, .weight_ns = 1000, .thread = thread, .node = below, .count = 1, .state = 7},
+        {.time_ns = 4000, .weight_ns = 2000, .thread = other, .node = below, .count = 2, .state = 1},
+        {.time_ns = 2100, .weight_ns = 1000, .thread = thread, .node = top, .count = 1, .state = 3},
+        {.time_ns = UINT64_C(1) << 50, .weight_ns = 0, .thread = thread, .node = 0, .count = 1},
+    };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        writer_sample(writer, &samples[i]);
     writer_function(writer, &(struct flat_function){main_id, 5, 4, 300, 900});
     writer_edge(writer, &(struct flat_edge){main_id, len_id, 15, 15, 20, 20});
     struct note note = {
@@ -108,6 +117,13 @@ static inline bool sample_rows_hold(const struct recording *recording)
         hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count;
         hold = hold && (i == 0 || row[-1].thread < row->thread ||
                         (row[-1].thread == row->thread && row[-1].node < row->node));
+    }
+    for (uint32_t i = 0; i < recording->samples_count; i++) {
+        const struct sample_row *row = &recording->samples[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->count;
+        hold = hold && (i == 0 || row[-1].thread < row->thread ||
+                        (row[-1].thread == row->thread && row[-1].time_ns <= row->time_ns));
     }
     for (uint32_t i = 0; i < recording->functions_count; i++)
         hold = hold && recording->functions[i].code < recording->codes_count;

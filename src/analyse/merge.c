@@ -197,6 +197,17 @@ static void add_calls(struct remap *remap)
     }
 }
 
+static void add_samples(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->samples_count && !remap->failed; i++) {
+        struct sample_row row = remap->from->samples[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        if (recording_add_sample(&remap->merge->result, &row) == UINT32_MAX)
+            remap->failed = true;
+    }
+}
+
 static void add_notes(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->notes_count && !remap->failed; i++) {
@@ -264,6 +275,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_processes(&remap);
         add_threads(&remap);
         add_calls(&remap);
+        add_samples(&remap);
         add_notes(&remap);
         add_damage(&merge->result.damage, &recording->damage, merge->added == 0);
     }

@@ -164,6 +164,14 @@ static void put_each_chunk(const struct recording *recording, struct bytes *out)
     }
 }
 
+static uint64_t count_samples(const struct recording *recording)
+{
+    uint64_t samples = 0;
+    for (uint32_t i = 0; i < recording->samples_count; i++)
+        samples += recording->samples[i].count;
+    return samples;
+}
+
 static void put_counts(const struct recording *recording, struct bytes *out)
 {
     uint64_t calls = 0;
@@ -175,6 +183,9 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->calls_count)
         bytes_putf(out, "  %" PRIu64 " calls in %u rows (thread, call path)\n", calls,
                    recording->calls_count);
+    if (recording->samples_count)
+        bytes_putf(out, "  %" PRIu64 " samples in %u rows (thread, time)\n", count_samples(recording),
+                   recording->samples_count);
     if (recording->functions_count)
         bytes_putf(out, "  a flat profile: functions %u, caller-callee pairs %u\n",
                    recording->functions_count, recording->edges_count);

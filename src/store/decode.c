@@ -20,9 +20,9 @@
 struct rows {
     struct cursor cursor;
     uint64_t columns;
-    uint64_t key;      /* the record's own: a thread, or the id of the next row */
-    uint64_t previous; /* first column of the row before, for difference columns */
-    bool orphaned;     /* the key itself was lost */
+    uint64_t key;                   /* the record's own: a thread, or the id of the next row */
+    uint64_t previous[COLUMNS_MAX]; /* the row before, for difference columns */
+    bool orphaned;                  /* the key itself was lost */
 };
 
 /* What became of a row. */
@@ -221,6 +221,23 @@ static enum outcome read_calls(struct decode *decode, struct rows *rows, const u
     return added(decode, recording_add_calls(decode->recording, &row));
 }
 
+/* Four columns at least, so that a hostile byte does not buy a whole row. */
+static enum outcome read_sample(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t node = find(&decode->nodes, values[1]);
+    if (rows->columns < 4)
+        return ROW_WRONG;
+    if (node == IDS_UNKNOWN || rows->orphaned)
+        return ROW_ORPHANED;
+    struct sample_row row = {.time_ns = values[0],
+                             .weight_ns = values[2],
+                             .thread = (uint32_t)rows->key,
+                             .node = node,
+                             .count = values[4] ? (uint32_t)values[4] : 1,
+                             .state = (uint8_t)values[3]};
+    return added(decode, recording_add_sample(decode->recording, &row));
+}
+
 static enum outcome read_function(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
@@ -246,8 +263,8 @@ static enum outcome read_edge(struct decode *decode, struct rows *rows, const ui
 
 /* ---- tables ---- */
 
-/* Columns: u = any number, w = at most 32 bits, s = string, d = 32 bits as the difference to the row before.
- */
+/* Columns: u = any number, z = signed, w = at most 32 bits, s = string, d and t = 32 and 64 bits as the
+ * difference to the row before. */
 static const struct table {
     uint16_t tag;
     const char *columns;
@@ -261,6 +278,7 @@ static const struct table {
     {RECORD_METAS, "ss", read_meta},
     {RECORD_NOTES, "wuus", read_note},
     {RECORD_CALLS, "duu", read_calls},
+    {RECORD_SAMPLES, "tdtuw", read_sample},
     {RECORD_FUNCTIONS, "duuuu", read_function},
     {RECORD_EDGES, "dwuuuu", read_edge},
 };
@@ -293,11 +311,12 @@ static uint64_t unzigzag(uint64_t value)
 static bool convert(struct decode *decode, struct rows *rows, const char *columns, uint64_t *values)
 {
     for (unsigned i = 0; columns[i]; i++) {
-        if (columns[i] == 'z' || columns[i] == 'd')
+        char column = columns[i];
+        if (column == 'z' || column == 'd' || column == 't')
             values[i] = unzigzag(values[i]);
-        if (columns[i] == 'd')
-            values[i] = rows->previous += values[i];
-        if (columns[i] != 'u' && columns[i] != 'z' && values[i] > RECORD_ID_MAX)
+        if (column == 'd' || column == 't')
+            values[i] = rows->previous[i] += values[i];
+        if (column != 'u' && column != 'z' && column != 't' && values[i] > RECORD_ID_MAX)
             return false;
         if (columns[i] == 's')
             values[i] = own_string(decode, values[i]);
@@ -321,7 +340,7 @@ static enum outcome read_row(struct decode *decode, const struct table *table, s
 /* Threads are named once in a record, in its key. */
 static void resolve_key(struct decode *decode, struct rows *rows, uint64_t tag)
 {
-    if (tag != RECORD_CALLS)
+    if (tag != RECORD_CALLS && tag != RECORD_SAMPLES)
         return;
     uint32_t thread = find(&decode->threads, rows->key);
     rows->orphaned = thread == IDS_UNKNOWN;

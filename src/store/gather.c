@@ -1,5 +1,7 @@
 #include "store/gather.h"
 
+#include <string.h>
+
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "store/chunk.h"
@@ -8,26 +10,30 @@
  * one costs little. */
 #define SPLIT_BYTES (4u << 20)
 
+/* Columns have the letters of docs/format.md: d and t are written as the difference to the row before, z is
+ * signed. */
 static const struct {
-    uint16_t tag, kind, columns;
-    bool stepped; /* the first column is written as the difference to the row before */
+    uint16_t tag, kind;
+    const char *columns;
 } shapes[GATHER_COUNT] = {
-    [GATHER_STRINGS] = {RECORD_STRINGS, RECORD_KIND_DEFS, 1},
-    [GATHER_CODES] = {RECORD_CODES, RECORD_KIND_DEFS, 7},
-    [GATHER_NODES] = {RECORD_NODES, RECORD_KIND_DEFS, 3},
-    [GATHER_PROCESSES] = {RECORD_PROCESSES, RECORD_KIND_DEFS, 11},
-    [GATHER_THREADS] = {RECORD_THREADS, RECORD_KIND_DEFS, 6},
-    [GATHER_CODE_FLAGS] = {RECORD_CODE_FLAGS, RECORD_KIND_DEFS, 2},
-    [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, 2},
-    [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, 4},
-    [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, 3, true},
-    [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, 5, true},
-    [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, 6, true},
-    [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, 5, true},
+    [GATHER_STRINGS] = {RECORD_STRINGS, RECORD_KIND_DEFS, "s"},
+    [GATHER_CODES] = {RECORD_CODES, RECORD_KIND_DEFS, "sssswuu"},
+    [GATHER_NODES] = {RECORD_NODES, RECORD_KIND_DEFS, "www"},
+    [GATHER_PROCESSES] = {RECORD_PROCESSES, RECORD_KIND_DEFS, "wuwwssssuuz"},
+    [GATHER_THREADS] = {RECORD_THREADS, RECORD_KIND_DEFS, "wwsuuu"},
+    [GATHER_CODE_FLAGS] = {RECORD_CODE_FLAGS, RECORD_KIND_DEFS, "wu"},
+    [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, "ss"},
+    [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, "wuus"},
+    [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, "duu"},
+    [GATHER_SAMPLES] = {RECORD_SAMPLES, RECORD_KIND_SAMPLES, "tdtuw"},
+    [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
+    [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
+    [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, "tuwuu"},
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
-static const uint16_t kinds[] = {RECORD_KIND_DEFS, RECORD_KIND_INFO, RECORD_KIND_CALLS, RECORD_KIND_FLAT};
+static const uint16_t kinds[] = {RECORD_KIND_DEFS, RECORD_KIND_INFO, RECORD_KIND_CALLS, RECORD_KIND_SAMPLES,
+                                 RECORD_KIND_FLAT};
 
 static void fail_memory(struct gather *gather)
 {
@@ -94,6 +100,7 @@ static void close_chunk(struct gather *gather, uint16_t kind, uint32_t process)
                           .process = process,
                           .clock_ns = clock_monotonic_ns(),
                           .real_ns = clock_real_ns(),
+                          .first_ns = gathered->first_ns,
                           .raw_bytes = (uint32_t)payload->size,
                           .rows = gathered->rows};
     struct bytes *stored = pack(gather, payload, &chunk);
@@ -106,6 +113,7 @@ static void close_chunk(struct gather *gather, uint16_t kind, uint32_t process)
     bytes_reset(payload);
     gathered->rows = 0;
     gathered->gathered_bytes = 0;
+    gathered->first_ns = 0;
 }
 
 static void close_record(struct gather *gather, enum gather_table table)
@@ -115,7 +123,7 @@ static void close_record(struct gather *gather, enum gather_table table)
     if (record->count == 0)
         return;
     struct bytes head = {0};
-    bytes_put_varint(&head, shapes[table].columns);
+    bytes_put_varint(&head, strlen(shapes[table].columns));
     bytes_put_varint(&head, record->key);
     bytes_put_varint(&chunk->payload, shapes[table].tag);
     bytes_put_varint(&chunk->payload, head.size + record->rows.size);
@@ -129,6 +137,11 @@ static void close_record(struct gather *gather, enum gather_table table)
     record->count = 0;
 }
 
+static bool is_of_process(uint16_t kind)
+{
+    return kind == RECORD_KIND_CALLS || kind == RECORD_KIND_SAMPLES;
+}
+
 int gather_flush(struct gather *gather)
 {
     for (enum gather_table table = 0; table < GATHER_INDEX; table++)
@@ -136,7 +149,7 @@ int gather_flush(struct gather *gather)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct bytes *payload = &gather->chunks[kinds[i]].payload;
         if (payload->size || payload->failed)
-            close_chunk(gather, kinds[i], kinds[i] == RECORD_KIND_CALLS ? gather->calls_process : 0);
+            close_chunk(gather, kinds[i], is_of_process(kinds[i]) ? gather->data_process : 0);
     }
     send(gather);
     return gather_failed(gather) ? -1 : 0;
@@ -166,7 +179,7 @@ static struct gather_record *open_record(struct gather *gather, enum gather_tabl
         close_record(gather, table);
     if (record->count++ == 0) {
         record->key = key;
-        record->previous = 0;
+        memset(record->previous, 0, sizeof record->previous);
     }
     return record;
 }
@@ -179,17 +192,24 @@ static void flush_when_large(struct gather *gather, enum gather_table table, siz
         gather_flush(gather);
 }
 
+static void put_value(struct gather_record *record, char column, unsigned place, uint64_t value)
+{
+    if (column == 'd' || column == 't') {
+        bytes_put_signed(&record->rows, (int64_t)(value - record->previous[place]));
+        record->previous[place] = value;
+    } else if (column == 'z') {
+        bytes_put_signed(&record->rows, (int64_t)value);
+    } else {
+        bytes_put_varint(&record->rows, value);
+    }
+}
+
 void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values)
 {
     struct gather_record *record = open_record(gather, table, key);
     size_t before = record->rows.size;
-    bool stepped = shapes[table].stepped;
-    if (stepped) {
-        bytes_put_signed(&record->rows, (int64_t)(values[0] - record->previous));
-        record->previous = values[0];
-    }
-    for (unsigned i = stepped; i < shapes[table].columns; i++)
-        bytes_put_varint(&record->rows, values[i]);
+    for (unsigned i = 0; shapes[table].columns[i]; i++)
+        put_value(record, shapes[table].columns[i], i, values[i]);
     flush_when_large(gather, table, record->rows.size - before);
 }
 
@@ -211,13 +231,21 @@ void gather_string(struct gather *gather, uint32_t id, const char *text, size_t 
     flush_when_large(gather, GATHER_STRINGS, size);
 }
 
-void gather_calls_of(struct gather *gather, uint32_t process)
+void gather_data_of(struct gather *gather, uint32_t process)
 {
-    if (process == gather->calls_process)
+    if (process == gather->data_process)
         return;
-    if (gather->open[GATHER_CALLS].count || gather->chunks[RECORD_KIND_CALLS].payload.size)
+    if (gather->chunks[RECORD_KIND_CALLS].gathered_bytes ||
+        gather->chunks[RECORD_KIND_SAMPLES].gathered_bytes)
         gather_flush(gather);
-    gather->calls_process = process;
+    gather->data_process = process;
+}
+
+void gather_time(struct gather *gather, enum record_kind kind, uint64_t time_ns)
+{
+    uint64_t *first_ns = &gather->chunks[kind].first_ns;
+    if (*first_ns == 0 || time_ns < *first_ns)
+        *first_ns = time_ns;
 }
 
 void gather_clear(struct gather *gather)

@@ -30,13 +30,15 @@ enum gather_table {
     GATHER_METAS,
     GATHER_NOTES,
     GATHER_CALLS,
+    GATHER_SAMPLES,
     GATHER_FUNCTIONS,
     GATHER_EDGES,
     GATHER_INDEX,
     GATHER_COUNT
 };
 
-#define GATHER_KINDS (RECORD_KIND_END + 1)
+#define GATHER_KINDS       (RECORD_KIND_END + 1)
+#define GATHER_COLUMNS_MAX 16
 
 struct gather {
     struct writer_options options;
@@ -44,15 +46,16 @@ struct gather {
     struct gather_record {
         struct bytes rows;
         uint64_t key;
-        uint64_t previous; /* the last row's first column */
+        uint64_t previous[GATHER_COLUMNS_MAX]; /* the last row */
         uint32_t count;
     } open[GATHER_COUNT];
     struct gather_chunk {
         struct bytes payload;  /* records that are closed */
         uint32_t rows;         /* in them */
         size_t gathered_bytes; /* in them, and in records still open */
+        uint64_t first_ns;     /* the earliest time in them; 0 = none */
     } chunks[GATHER_KINDS];
-    uint32_t calls_process; /* whose call rows are being gathered */
+    uint32_t data_process; /* whose calls and samples are being gathered */
     uint32_t sequence;
     struct bytes packed; /* the compressor's output */
     struct bytes out;    /* whole chunks on their way to the sink */
@@ -66,8 +69,10 @@ void gather_row(struct gather *gather, enum gather_table table, uint64_t key, co
 /* The same for definitions, whose key is the first id of the record. */
 void gather_definition(struct gather *gather, enum gather_table table, uint32_t id, const uint64_t *values);
 void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size);
-/* A chunk holds calls of one process: those of another are sent first. */
-void gather_calls_of(struct gather *gather, uint32_t process);
+/* A chunk holds data of one process: those of another are sent first. */
+void gather_data_of(struct gather *gather, uint32_t process);
+/* The chunk of that kind speaks of this time. */
+void gather_time(struct gather *gather, enum record_kind kind, uint64_t time_ns);
 int gather_flush(struct gather *gather);
 /* Flushes and sends the END chunk. */
 void gather_end(struct gather *gather);

@@ -73,7 +73,7 @@ static int check_file_header(struct reader *reader, struct err *err)
 static bool is_read(uint16_t kind)
 {
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
-           kind == RECORD_KIND_FLAT || kind == RECORD_KIND_END;
+           kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT || kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */
@@ -198,6 +198,8 @@ static int read_chunks(struct reader *reader, struct err *err)
     }
     reader->recording->damage.orphaned_rows = reader->decode.orphaned_rows;
     reader->recording->damage.unknown_records = reader->decode.unknown_records;
+    if (recording_order_samples(reader->recording, err) < 0)
+        return -1;
     return recording_compact_calls(reader->recording, err);
 }
 

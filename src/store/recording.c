@@ -36,6 +36,7 @@ void recording_clear(struct recording *recording)
     free(recording->processes);
     free(recording->threads);
     free(recording->calls);
+    free(recording->samples);
     free(recording->functions);
     free(recording->edges);
     free(recording->notes);
@@ -96,6 +97,11 @@ uint32_t recording_add_thread(struct recording *recording, const struct thread *
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row)
 {
     return APPEND(recording, calls, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row)
+{
+    return APPEND(recording, samples, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row)
@@ -168,19 +174,16 @@ static struct calls_order calls_order(const struct recording *recording)
 }
 
 /* Stable, and linear: ids are dense. `places` has one more entry than there are ids. */
-static void counting_sort(const struct call_row *from, struct call_row *to, uint32_t count, uint32_t *places,
-                          uint32_t ids, size_t id_offset)
-{
-#define ID_OF(row) (*(const uint32_t *)((const char *)(row) + id_offset))
-    memset(places, 0, ((size_t)ids + 1) * sizeof *places);
-    for (uint32_t i = 0; i < count; i++)
-        places[ID_OF(&from[i]) + 1]++;
-    for (uint32_t id = 0; id < ids; id++)
-        places[id + 1] += places[id];
-    for (uint32_t i = 0; i < count; i++)
-        to[places[ID_OF(&from[i])]++] = from[i];
-#undef ID_OF
-}
+#define COUNTING_SORT(from, to, count, places, ids, id)                                                      \
+    do {                                                                                                     \
+        memset(places, 0, ((size_t)(ids) + 1) * sizeof *(places));                                           \
+        for (uint32_t row = 0; row < (count); row++)                                                         \
+            (places)[(from)[row].id + 1]++;                                                                  \
+        for (uint32_t each = 0; each < (ids); each++)                                                        \
+            (places)[each + 1] += (places)[each];                                                            \
+        for (uint32_t row = 0; row < (count); row++)                                                         \
+            (to)[(places)[(from)[row].id]++] = (from)[row];                                                  \
+    } while (0)
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
@@ -209,9 +212,8 @@ static int sort_calls(struct recording *recording, const struct calls_order *ord
     uint32_t *places = malloc(((size_t)ids + 1) * sizeof *places);
     bool done = sorted && places;
     if (done) {
-        counting_sort(recording->calls, sorted, count, places, order->nodes, offsetof(struct call_row, node));
-        counting_sort(sorted, recording->calls, count, places, order->threads,
-                      offsetof(struct call_row, thread));
+        COUNTING_SORT(recording->calls, sorted, count, places, order->nodes, node);
+        COUNTING_SORT(sorted, recording->calls, count, places, order->threads, thread);
     }
     free(sorted);
     free(places);
@@ -224,5 +226,47 @@ int recording_compact_calls(struct recording *recording, struct err *err)
     if (!order.sorted && sort_calls(recording, &order, err) < 0)
         return -1;
     recording->calls_count = sum_neighbours(recording->calls, recording->calls_count);
+    return 0;
+}
+
+static bool is_before(const struct sample_row *a, const struct sample_row *b)
+{
+    return a->thread != b->thread ? a->thread < b->thread : a->time_ns < b->time_ns;
+}
+
+static bool are_samples_sorted(const struct recording *recording)
+{
+    for (uint32_t i = 1; i < recording->samples_count; i++)
+        if (is_before(&recording->samples[i], &recording->samples[i - 1]))
+            return false;
+    return true;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct sample_row *left = a, *right = b;
+    if (is_before(left, right) || is_before(right, left))
+        return is_before(left, right) ? -1 : 1;
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+int recording_order_samples(struct recording *recording, struct err *err)
+{
+    uint32_t count = recording->samples_count, threads = recording->threads_count;
+    if (are_samples_sorted(recording))
+        return 0;
+    struct sample_row *sorted = malloc(count * sizeof *sorted);
+    uint32_t *places = malloc(((size_t)threads + 1) * sizeof *places);
+    if (!sorted || !places) {
+        free(sorted);
+        free(places);
+        return err_set(err, "out of memory while sorting %u samples", count);
+    }
+    COUNTING_SORT(recording->samples, sorted, count, places, threads, thread);
+    memcpy(recording->samples, sorted, count * sizeof *sorted);
+    free(sorted);
+    free(places);
+    if (!are_samples_sorted(recording)) /* a clock that went back */
+        qsort(recording->samples, count, sizeof *recording->samples, compare_samples);
     return 0;
 }

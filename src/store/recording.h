@@ -75,6 +75,25 @@ struct call_row {
     uint64_t self_ns;
 };
 
+/* What a thread was doing when it was sampled, or'ed. */
+enum sample_state {
+    SAMPLE_RUNNING = 1, /* on a CPU, or wanting one; without it the thread was idle */
+    SAMPLE_GIL = 2,     /* it held the GIL */
+    SAMPLE_NATIVE = 4,  /* the innermost frame was native code */
+    SAMPLE_GC = 8,      /* the garbage collector was at work */
+    SAMPLE_CUT = 16,    /* the stack was deeper than was recorded: its root end is missing */
+};
+
+/* One stack as the sampler saw it, or several that were equal and followed one another. */
+struct sample_row {
+    uint64_t time_ns;   /* of the first of them */
+    uint64_t weight_ns; /* the time that they stand for, together */
+    uint32_t thread;
+    uint32_t node;  /* the innermost frame; 0 = the thread had no stack */
+    uint32_t count; /* samples in this row, at least 1 */
+    uint8_t state;  /* enum sample_state, or'ed */
+};
+
 /* A flat profile (from a .prof file): functions and caller → callee pairs, without stacks. */
 struct flat_function {
     uint32_t code;
@@ -143,6 +162,7 @@ struct recording {
     RECORDING_ARRAY(struct process, processes); /* [0] = none */
     RECORDING_ARRAY(struct thread, threads);    /* [0] = none */
     RECORDING_ARRAY(struct call_row, calls);
+    RECORDING_ARRAY(struct sample_row, samples); /* by thread, then time */
     RECORDING_ARRAY(struct flat_function, functions);
     RECORDING_ARRAY(struct flat_edge, edges);
     RECORDING_ARRAY(struct note, notes);
@@ -161,6 +181,7 @@ uint32_t recording_add_node(struct recording *recording, const struct node *node
 uint32_t recording_add_process(struct recording *recording, const struct process *process);
 uint32_t recording_add_thread(struct recording *recording, const struct thread *thread);
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row);
+uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row);
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
 uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
 uint32_t recording_add_note(struct recording *recording, const struct note *note);
@@ -177,5 +198,8 @@ static inline const char *recording_text(const struct recording *recording, uint
 
 /* Sums rows of the same (thread, node), keeping them sorted by thread, then node. */
 int recording_compact_calls(struct recording *recording, struct err *err);
+/* Sorts the samples by thread, then time. Quick when they are sorted already, linear when the threads' times
+ * rise as they were added. */
+int recording_order_samples(struct recording *recording, struct err *err);
 
 #endif

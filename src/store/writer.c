@@ -10,9 +10,13 @@
 #include "store/gather.h"
 #include "store/record.h"
 
+/* Samples come by turns from all threads; so many are held to be written by thread, where each costs a few
+ * bytes less. */
+#define SAMPLES_HELD 65536
+
 struct writer {
     struct gather gather;
-    struct recording known;  /* the definitions made so far: strings, codes, nodes, processes, threads */
+    struct recording known;  /* the definitions made so far, and the samples that are held */
     struct map codes, nodes; /* hash of the definition → id */
 };
 
@@ -34,11 +38,6 @@ static uint32_t fail_memory(struct writer *writer)
 static bool failed(const struct writer *writer)
 {
     return gather_failed(&writer->gather);
-}
-
-static uint64_t zigzag(int64_t value)
-{
-    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
 
 /* ---- definitions ---- */
@@ -129,7 +128,7 @@ static void put_process(struct writer *writer, uint32_t id, const struct process
     gather_row(&writer->gather, GATHER_PROCESSES, 0,
                (uint64_t[]){id, process->pid, process->parent, process->rank + 1, process->host,
                             process->command, process->python, process->exe, process->start_ns,
-                            process->end_ns, zigzag(process->exit_code)});
+                            process->end_ns, (uint64_t)(int64_t)process->exit_code});
 }
 
 uint32_t writer_process(struct writer *writer, const struct process *process)
@@ -194,8 +193,34 @@ void writer_calls(struct writer *writer, uint32_t process, const struct call_row
     if (failed(writer) || !knows(writer, "thread", row->thread, writer->known.threads_count) ||
         !knows(writer, "node", row->node, writer->known.nodes_count))
         return;
-    gather_calls_of(&writer->gather, process);
+    gather_data_of(&writer->gather, process);
     gather_row(&writer->gather, GATHER_CALLS, row->thread, (uint64_t[]){row->node, row->calls, row->self_ns});
+}
+
+static void put_samples(struct writer *writer)
+{
+    struct recording *known = &writer->known;
+    if (failed(writer) || recording_order_samples(known, &writer->gather.err) < 0)
+        return;
+    for (uint32_t i = 0; i < known->samples_count; i++) {
+        const struct sample_row *row = &known->samples[i];
+        gather_data_of(&writer->gather, known->threads[row->thread].process);
+        gather_time(&writer->gather, RECORD_KIND_SAMPLES, row->time_ns);
+        gather_row(&writer->gather, GATHER_SAMPLES, row->thread,
+                   (uint64_t[]){row->time_ns, row->node, row->weight_ns, row->state, row->count});
+    }
+    known->samples_count = 0;
+}
+
+void writer_sample(struct writer *writer, const struct sample_row *row)
+{
+    if (failed(writer) || !knows(writer, "thread", row->thread, writer->known.threads_count) ||
+        !knows(writer, "node", row->node, writer->known.nodes_count))
+        return;
+    if (recording_add_sample(&writer->known, row) == UINT32_MAX)
+        fail_memory(writer);
+    else if (writer->known.samples_count >= SAMPLES_HELD)
+        put_samples(writer);
 }
 
 void writer_function(struct writer *writer, const struct flat_function *row)
@@ -253,6 +278,7 @@ struct writer *writer_new(const struct writer_options *options, struct err *err)
 
 int writer_flush(struct writer *writer)
 {
+    put_samples(writer);
     return gather_flush(&writer->gather);
 }
 
@@ -263,6 +289,7 @@ uint64_t writer_bytes_written(const struct writer *writer)
 
 int writer_close(struct writer *writer, struct err *err)
 {
+    put_samples(writer);
     gather_end(&writer->gather);
     int result = failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
     writer_abandon(writer);
@@ -362,6 +389,16 @@ static void put_flat(struct writer *writer, const struct recording *from, const 
     }
 }
 
+static void put_all_samples(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->samples_count; i++) {
+        struct sample_row row = from->samples[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_sample(writer, &row);
+    }
+}
+
 static void put_data(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t i = 0; i < from->calls_count; i++) {
@@ -371,6 +408,7 @@ static void put_data(struct writer *writer, const struct recording *from, const 
         row.node = to->nodes[row.node];
         writer_calls(writer, process, &row);
     }
+    put_all_samples(writer, from, to);
     put_flat(writer, from, to);
     for (uint32_t i = 0; i < from->notes_count; i++) {
         struct note note = from->notes[i];

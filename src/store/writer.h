@@ -44,6 +44,9 @@ void writer_update_code(struct writer *writer, uint32_t id, const struct code *c
 
 void writer_calls(struct writer *writer, uint32_t process,
                   const struct call_row *row); /* adds to earlier rows */
+/* In any order of threads; times of one thread rise. Rows are held until enough are there to write them by
+ * thread, or until a flush. */
+void writer_sample(struct writer *writer, const struct sample_row *row);
 void writer_function(struct writer *writer, const struct flat_function *row);
 void writer_edge(struct writer *writer, const struct flat_edge *row);
 void writer_note(struct writer *writer, const struct note *note);

@@ -75,6 +75,7 @@ static void round_trip(const struct recording *recording)
     require(again.functions_count == recording->functions_count &&
             again.edges_count == recording->edges_count);
     require(again.notes_count == recording->notes_count);
+    require(again.samples_count == recording->samples_count);
     require(again.nodes_count <= recording->nodes_count && again.calls_count <= recording->calls_count);
     recording_clear(&again);
     bytes_clear(&file);

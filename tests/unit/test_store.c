@@ -47,6 +47,28 @@ static void assert_definitions(const struct recording *recording)
     assert_int_equal(recording->threads[2].process, 2);
 }
 
+/* By thread, then time, as they were written. */
+static void assert_samples(const struct recording *recording)
+{
+    const struct sample_row expected[] = {
+        {.time_ns = 1000, .weight_ns = 1000, .thread = 1, .node = 2, .count = 1, .state = 7},
+        {.time_ns = 2100, .weight_ns = 1000, .thread = 1, .node = 1, .count = 1, .state = 3},
+        {.time_ns = UINT64_C(1) << 50, .thread = 1, .count = 1},
+        {.time_ns = 3000, .weight_ns = 1000, .thread = 2, .node = 1, .count = 1},
+        {.time_ns = 4000, .weight_ns = 2000, .thread = 2, .node = 2, .count = 2, .state = 1},
+    };
+    assert_int_equal(recording->samples_count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct sample_row *row = &recording->samples[i];
+        assert_true(row->time_ns == expected[i].time_ns);
+        assert_int_equal(row->weight_ns, expected[i].weight_ns);
+        assert_int_equal(row->thread, expected[i].thread);
+        assert_int_equal(row->node, expected[i].node);
+        assert_int_equal(row->count, expected[i].count);
+        assert_int_equal(row->state, expected[i].state);
+    }
+}
+
 static void assert_data(const struct recording *recording)
 {
     assert_int_equal(recording->calls_count, 3);
@@ -54,6 +76,7 @@ static void assert_data(const struct recording *recording)
     assert_true(recording->calls[1].self_ns == (UINT64_C(1) << 40) + 50);
     assert_int_equal(recording->calls[2].thread, 2);
     assert_int_equal(recording->calls[2].self_ns, 7);
+    assert_samples(recording);
     assert_int_equal(recording->functions_count, 1);
     assert_int_equal(recording->functions[0].total_ns, 900);
     assert_int_equal(recording->edges_count, 1);
@@ -241,8 +264,8 @@ static void ids_after_a_lost_chunk_are_still_right(void **state)
     assert_int_equal(recording.calls_count, 0);
     assert_string_equal(recording_meta(&recording, "mode"), "trace");
     assert_string_equal(recording_text(&recording, recording.notes[0].text), "rows lost");
-    /* 2 + 1 + 1 rows of calls, one function, one edge, the updates of process 1 and of a code's flags */
-    assert_int_equal(recording.damage.orphaned_rows, 8);
+    /* 2 + 1 + 1 rows of calls, 5 samples, one function, one edge, the updates of process 1 and of a code's flags */
+    assert_int_equal(recording.damage.orphaned_rows, 13);
     recording_clear(&recording);
     bytes_clear(&file);
 }
