@@ -78,4 +78,4 @@ def test_a_slot_that_was_taken_for_good_is_noted(launch):
     launch.write("program.py", "import sys\nsys.setprofile(lambda *event: None)\nlen('abc')\n")
     assert launch.traced("program.py").returncode == 0
     told = subprocess.run([launch.sonde, "info", launch.folder / "out.sonde"], capture_output=True, text=True)
-    assert ("profile slot" in told.stdout) == (launch.python.numbers < (3, 12))
+    assert ("another profile function" in told.stdout) == (launch.python.numbers < (3, 12))

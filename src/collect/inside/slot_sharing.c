@@ -24,12 +24,12 @@ static struct slot *slot_of(PyThreadState *state)
     return (struct slot *)(void *)((char *)state + slot_offset);
 }
 
-/* The slot lies where our own function and marker are, once they have been set. */
+/* The slot lies where our own function is, once it has been set. */
 static void find_slot(PyThreadState *state)
 {
     for (size_t i = 1; i + 2 < STATE_WORDS && !slot_offset; i++) {
         const struct slot *slot = (const struct slot *)(void *)((void **)state + i);
-        if (profile_slot_is_ours(slot->function, slot->object))
+        if (profile_slot_is_ours(slot->function))
             slot_offset = i * sizeof(void *);
     }
 }
@@ -39,7 +39,7 @@ static int take_back(void *unused)
 {
     (void)unused;
     const struct slot *slot = slot_of(PyThreadState_Get());
-    if (!profile_slot_is_active() || profile_slot_is_ours(slot->function, slot->object))
+    if (!profile_slot_is_active() || profile_slot_is_ours(slot->function))
         return 0;
     PyObject *before = theirs.object;
     theirs = *slot;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "collect/agent/agent.h"
 #include "collect/inside/code_table.h"
@@ -78,7 +80,7 @@ static void set_name(struct trace *trace, struct arena_thread *row)
     PyErr_Fetch(&type, &value, &traceback);
     const char *text = "MainThread";
     PyObject *name = NULL;
-    if (row->tid != (uint64_t)getpid()) {
+    if (!tracer_in_main_thread()) {
         PyFrameObject *frame = PyEval_GetFrame();
         PyObject *code = frame ? (PyObject *)interpreter.frame_code(frame) : NULL;
         PyObject *function = code ? PyObject_GetAttrString(code, "co_name") : NULL;
@@ -357,6 +359,18 @@ void tracer_note(const char *format, ...)
         if (trace && trace->enabled)
             trace->arena->remark = arena_add_text(trace->arena, text, strlen(text));
     }
+}
+
+void tracer_forget_note(void)
+{
+    for (int slot = 0; slot < TRACER_TRACES; slot++)
+        if (tracer.traces[slot])
+            tracer.traces[slot]->arena->remark = 0;
+}
+
+bool tracer_in_main_thread(void)
+{
+    return syscall(SYS_gettid) == (long)getpid();
 }
 
 static int take_slot(struct trace *trace)
