@@ -51,13 +51,16 @@ def test_trace_function_as_coverage_and_debuggers_set_it(launch):
     assert seen == [10]
 
 
-def test_profile_function_that_is_saved_and_restored(launch):
+def test_profile_function_set_by_hand(launch):
+    """sys.getprofile() shows what the program set, nothing else."""
     seen = run(
         launch,
-        "seen = [1]; saved = sys.getprofile()",
-        "sys.setprofile(saved)",
+        "seen = [0, str(sys.getprofile())]\n    def profile(frame, event, argument):\n"
+        "        seen[0] += event == 'call' and frame.f_code.co_name == 'leaf'\n"
+        "    sys.setprofile(profile)\n    seen.append(sys.getprofile() is profile)",
+        "sys.setprofile(None); seen.append(str(sys.getprofile()))",
     )
-    assert seen == [1]
+    assert seen == [10, "None", True, "None"]
 
 
 def test_monitoring_tool_ids_stay_free(launch):
@@ -73,9 +76,16 @@ def test_monitoring_tool_ids_stay_free(launch):
     assert seen == [1]
 
 
-def test_a_slot_that_was_taken_for_good_is_noted(launch):
-    """Before 3.12 a profile function set by hand ends our recording in that thread, and the file says so."""
-    launch.write("program.py", "import sys\nsys.setprofile(lambda *event: None)\nlen('abc')\n")
+def test_a_slot_lost_in_a_thread_is_noted(launch):
+    """Before 3.12 a profile function set by hand in a thread ends our recording there, and the file says so."""
+    launch.write(
+        "program.py",
+        """
+        import sys, threading
+        thread = threading.Thread(target=lambda: sys.setprofile(lambda *event: None))
+        thread.start(); thread.join()
+        """,
+    )
     assert launch.traced("program.py").returncode == 0
     told = subprocess.run([launch.sonde, "info", launch.folder / "out.sonde"], capture_output=True, text=True)
-    assert ("another profile function" in told.stdout) == (launch.python.numbers < (3, 12))
+    assert ("in another thread" in told.stdout) == (launch.python.numbers < (3, 12))

@@ -366,9 +366,11 @@ def test_daemon_grandchild_does_not_hold_sonde(launch):
         "x.py",
         """
         import os, sys, time
+        reader, writer = os.pipe()
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
+                os.write(writer, b'!')
                 null = os.open(os.devnull, os.O_RDWR)
                 for number in range(3):
                     os.dup2(null, number)
@@ -378,6 +380,7 @@ def test_daemon_grandchild_does_not_hold_sonde(launch):
                 open('daemon-done', 'w').close()
             os._exit(0)
         os.wait()
+        os.read(reader, 1)
         print('parent done')
         """,
     )

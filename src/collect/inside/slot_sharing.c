@@ -15,7 +15,7 @@ struct slot {
 #define STATE_WORDS 64 /* where to look for the slot in the thread state */
 
 static bool is_watching;
-static struct slot theirs; /* what the program set; function NULL = nothing. The object is a reference. */
+static interpreter_profile_function *their_function; /* what the program set in the main thread */
 
 static size_t slot_offset; /* of the slot in a thread state; 0 = not found */
 
@@ -41,21 +41,27 @@ static int take_back(void *unused)
     const struct slot *slot = slot_of(PyThreadState_Get());
     if (!profile_slot_is_active() || profile_slot_is_ours(slot->function))
         return 0;
-    PyObject *before = theirs.object;
-    theirs = *slot;
-    Py_XINCREF(theirs.object);
-    Py_XDECREF(before);
+    their_function = slot->function;
+    PyObject *object = slot->object;
+    Py_XINCREF(object);
     /* The return of the C function that set the slot went to the other profiler alone. */
     tracer_leave_c_calls();
-    profile_slot_take(theirs.function != NULL);
+    profile_slot_take(object);
+    Py_XDECREF(object);
     return 0;
 }
 
 static int on_audit_event(const char *event, PyObject *arguments, void *context)
 {
     (void)arguments, (void)context;
-    if (strcmp(event, "sys.setprofile") == 0 && !profile_slot_is_setting())
+    if (strcmp(event, "sys.setprofile") != 0 || profile_slot_is_setting() || !profile_slot_is_active())
+        return 0;
+    if (tracer_in_main_thread())
         Py_AddPendingCall(take_back, NULL);
+    else
+        tracer_note(
+            "the program has set a profile function of its own in another thread than the main one; later "
+            "calls of that thread are missing");
     return 0;
 }
 
@@ -81,11 +87,11 @@ void slot_sharing_notice(const char *file)
 void slot_sharing_begin(void)
 {
     PyObject *modules = PyImport_GetModuleDict();
-    if (modules && PyDict_GetItemString(modules, "cProfile"))
+    if (tracer.agent || (modules && PyDict_GetItemString(modules, "cProfile")))
         watch();
 }
 
-int slot_sharing_pass_on(PyFrameObject *frame, int what, PyObject *argument)
+int slot_sharing_pass_on(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
-    return theirs.function ? theirs.function(theirs.object, frame, what, argument) : 0;
+    return their_function ? their_function(object, frame, what, argument) : 0;
 }

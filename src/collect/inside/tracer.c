@@ -361,13 +361,6 @@ void tracer_note(const char *format, ...)
     }
 }
 
-void tracer_forget_note(void)
-{
-    for (int slot = 0; slot < TRACER_TRACES; slot++)
-        if (tracer.traces[slot])
-            tracer.traces[slot]->arena->remark = 0;
-}
-
 bool tracer_in_main_thread(void)
 {
     return syscall(SYS_gettid) == (long)getpid();

@@ -151,7 +151,6 @@ void tracer_forget(struct trace *trace);
 void tracer_settle(struct trace *trace);
 /* Says in every active trace what could not be recorded. */
 void tracer_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void tracer_forget_note(void); /* it is no longer so */
 bool tracer_in_main_thread(void);
 /* Leaves the C functions that the calling thread is in, as far as the records go: their returns were not seen. */
 void tracer_leave_c_calls(void);

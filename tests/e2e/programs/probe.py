@@ -17,8 +17,7 @@ print("flags", sys.flags)
 print("xoptions", sys._xoptions, sys.warnoptions)
 print("main", sorted(vars(sys.modules["__main__"])))
 print("modules", sorted(sys.modules))
-# A finder at the very end, which makes `import sonde` work, is the one thing that sonde may add.
-finders = [finder for finder in map(repr, sys.meta_path) if "sonde" not in finder]
+finders = [getattr(finder, "__qualname__", type(finder).__qualname__) for finder in sys.meta_path]
 print("hooks", finders, len(sys.path_hooks), sys.excepthook, sys.displayhook)
 print("finders", sorted(sys.path_importer_cache))
 print("threads", threading.active_count(), len(os.listdir("/proc/self/task")))
