@@ -1,0 +1,37 @@
+/*
+ * code_cache: the shapes of code objects that were once read and found to be code objects.
+ *
+ * A walk needs to know how large a frame of that code is, and must not load from an address only because a half-made
+ * frame names it: what is found here needs no load at all. An entry may outlive its code object; a frame of another
+ * size at that address then does not tile, and the walk is rejected, not wrong.
+ *
+ * Shared by all threads and signal handlers without a lock: an entry is two words, the first holds the address xored
+ * with the second, so that a mix of two writers' words matches no address.
+ */
+#ifndef SONDE_PYTHON_CODE_CACHE_H
+#define SONDE_PYTHON_CODE_CACHE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CODE_CACHE_ENTRIES = 1024 };
+
+/* A zeroed one is valid and empty. The caller holds it. */
+struct code_cache {
+    struct {
+        _Atomic uint64_t mixed;
+        _Atomic uint64_t shape;
+    } entries[CODE_CACHE_ENTRIES];
+};
+
+struct code_shape {
+    uint32_t frame_bytes;           /* of one of its frames on the data stack */
+    uint32_t instructions_bytes;    /* never 0 */
+    uint32_t first_traceable_bytes; /* instructions before it only set up the frame */
+};
+
+bool code_cache_find(struct code_cache *cache, uint64_t code, struct code_shape *shape);
+void code_cache_put(struct code_cache *cache, uint64_t code, const struct code_shape *shape);
+
+#endif

@@ -1,0 +1,406 @@
+#include "python/walk.h"
+
+/* The most that is believed. */
+enum { MOST_FRAMES = 1 << 17, MOST_CHUNKS = 1 << 14, MOST_UNLINKED = 64, MOST_INSTRUCTIONS = 1 << 26 };
+enum { MOST_CHUNK_BYTES = 1 << 30, MOST_SLOTS = 1 << 23 };
+/* The frame that is being linked may be garbage, and lead to garbage; callers of two good ones are not. */
+enum { FRAMES_UNTIL_TRUST = 2 };
+
+struct walking {
+    const struct walk_process *process;
+    const struct walk_thread *thread;
+    const struct layout *layout;
+    struct walk_frame *frames;
+    uint32_t capacity;
+    struct walk result;
+
+    /* The data stack, as far as it is not yet accounted for: [first, cursor) in this chunk, and older chunks. */
+    uint64_t chunk;
+    uint64_t chunk_previous;
+    uint64_t cursor;
+    /* C code ran between the last frame and the one below: it may have pushed frames that are not linked. */
+    bool boundary;
+    uint64_t calling_cframe; /* of the evaluator that called the one that we are in: 3.11, 3.12 */
+};
+
+/* One frame as it was read. */
+struct found {
+    uint64_t address;
+    uint64_t previous;
+    uint64_t code;
+    uint64_t instruction;
+    unsigned char owner;
+    bool entry;
+};
+
+static bool reject(struct walking *w, enum walk_reason reason)
+{
+    w->result.status = WALK_REJECTED;
+    w->result.reason = reason;
+    return false;
+}
+
+static bool give(struct walking *w, uint64_t frame, uint64_t code, int64_t offset, uint32_t flags)
+{
+    struct walk *result = &w->result;
+    if (result->depth >= MOST_FRAMES)
+        return reject(w, WALK_TOO_DEEP);
+    if (result->depth < w->capacity)
+        w->frames[result->count++] = (struct walk_frame){code, frame, (int32_t)offset, flags};
+    result->depth++;
+    return true;
+}
+
+static bool on_c_stack(const struct walking *w, uint64_t address, size_t size)
+{
+    const struct walk_thread *thread = w->thread;
+    return address >= thread->stack_low && address < thread->stack_high &&
+           size <= thread->stack_high - address;
+}
+
+static bool in_thread_state(const struct walking *w, uint64_t address)
+{
+    return address >= w->thread->state && address - w->thread->state < LAYOUT_THREAD_LIMIT;
+}
+
+/* ---- code objects ---- */
+
+static bool read_shape(const struct walk_process *process, uint64_t code, struct code_shape *shape)
+{
+    const struct layout *layout = process->layout;
+    unsigned char bytes[LAYOUT_CODE_LIMIT];
+    if (code % 8 || !memory_read(&process->memory, code, bytes, layout->code_instructions) ||
+        memory_word(bytes + layout->object_type) != process->code_type)
+        return false;
+    uint64_t instructions = memory_word(bytes + layout->object_size);
+    uint32_t slots = (uint32_t)memory_int(bytes + layout->code_locals_count);
+    uint32_t stack = (uint32_t)memory_int(bytes + layout->code_stack_size);
+    uint32_t traceable = (uint32_t)memory_int(bytes + layout->code_first_traceable);
+    if (!instructions || instructions > MOST_INSTRUCTIONS || slots > MOST_SLOTS || stack > MOST_SLOTS ||
+        traceable > instructions)
+        return false;
+    *shape = (struct code_shape){.frame_bytes = layout->frame_locals + 8 * (slots + stack),
+                                 .instructions_bytes = 2 * (uint32_t)instructions,
+                                 .first_traceable_bytes = 2 * traceable};
+    return true;
+}
+
+static bool shape_of(const struct walk_process *process, uint64_t code, struct code_shape *shape)
+{
+    if (code_cache_find(process->codes, code, shape))
+        return true;
+    if (!read_shape(process, code, shape))
+        return false;
+    code_cache_put(process->codes, code, shape);
+    return true;
+}
+
+/* From 3.14 on the low bits of the pointer are marks. */
+static uint64_t code_address(const struct layout *layout, uint64_t word)
+{
+    return layout->version >= 0x030e0000 ? word & ~(uint64_t)7 : word;
+}
+
+/* ---- the data stack ---- */
+
+static uint64_t first_slot(const struct walking *w)
+{
+    return w->chunk + LAYOUT_CHUNK_DATA + (w->chunk_previous ? 0 : 8);
+}
+
+/* Enters a chunk. `top`: the first free address, 0 = as the chunk itself says. */
+static bool enter_chunk(struct walking *w, uint64_t chunk, uint64_t top)
+{
+    unsigned char copy[LAYOUT_CHUNK_DATA];
+    const unsigned char *head = memory_view(&w->process->memory, true, chunk, copy, sizeof copy);
+    if (!head)
+        return reject(w, WALK_UNREADABLE);
+    uint64_t size = memory_word(head + LAYOUT_CHUNK_SIZE);
+    uint64_t slots = memory_word(head + LAYOUT_CHUNK_TOP);
+    if (size > MOST_CHUNK_BYTES || size < LAYOUT_CHUNK_DATA || (!top && slots > size / 8))
+        return reject(w, WALK_STACK_BROKEN);
+    w->chunk = chunk;
+    w->chunk_previous = memory_word(head + LAYOUT_CHUNK_PREVIOUS);
+    w->cursor = top ? top : chunk + LAYOUT_CHUNK_DATA + 8 * slots;
+    if (w->cursor < first_slot(w) || w->cursor > chunk + size)
+        return reject(w, WALK_STACK_BROKEN);
+    return true;
+}
+
+/* Whether [low, high) holds frames that are whole but not linked. */
+static bool holds_unlinked(struct walking *w, uint64_t low, uint64_t high)
+{
+    for (int i = 0; low < high && i < MOST_UNLINKED; i++) {
+        unsigned char copy[8];
+        struct code_shape shape;
+        const unsigned char *word =
+            memory_view(&w->process->memory, true, low + w->layout->frame_code, copy, sizeof copy);
+        if (!word || !shape_of(w->process, code_address(w->layout, memory_word(word)), &shape))
+            return false;
+        low += shape.frame_bytes;
+    }
+    return low == high;
+}
+
+static bool gap_is_sound(struct walking *w, uint64_t low)
+{
+    return low == w->cursor || (low < w->cursor && w->boundary && holds_unlinked(w, low, w->cursor));
+}
+
+static bool enter_older_chunk(struct walking *w)
+{
+    if (!gap_is_sound(w, first_slot(w)) || !w->chunk_previous)
+        return reject(w, WALK_MISPLACED);
+    return enter_chunk(w, w->chunk_previous, 0);
+}
+
+/* A frame of the thread must end where the newer one began. */
+static bool place(struct walking *w, uint64_t frame, uint64_t size)
+{
+    for (int i = 0; i < MOST_CHUNKS; i++) {
+        if (frame >= first_slot(w) && frame < w->cursor) {
+            if (size > w->cursor - frame || !gap_is_sound(w, frame + size))
+                return reject(w, WALK_MISPLACED);
+            w->cursor = frame;
+            return true;
+        }
+        if (!enter_older_chunk(w))
+            return false;
+    }
+    return reject(w, WALK_STACK_BROKEN);
+}
+
+/* Nothing may be left below the outermost frame. */
+static bool reach_bottom(struct walking *w)
+{
+    for (int i = 0; w->chunk && w->chunk_previous; i++) {
+        if (i == MOST_CHUNKS)
+            return reject(w, WALK_STACK_BROKEN);
+        if (!enter_older_chunk(w))
+            return false;
+    }
+    return !w->chunk || gap_is_sound(w, first_slot(w)) || reject(w, WALK_MISPLACED);
+}
+
+/* ---- frames from 3.11 on ---- */
+
+static bool in_chunk(const struct walking *w, uint64_t address)
+{
+    return w->chunk && address >= first_slot(w) && address < w->cursor &&
+           w->cursor - address >= w->layout->frame_locals;
+}
+
+static bool read_frame(struct walking *w, uint64_t address, struct found *found)
+{
+    const struct layout *layout = w->layout;
+    unsigned char copy[LAYOUT_FRAME_LIMIT];
+    bool proved = w->result.depth >= FRAMES_UNTIL_TRUST || in_chunk(w, address) ||
+                  on_c_stack(w, address, layout->frame_locals);
+    const unsigned char *bytes =
+        memory_view(&w->process->memory, proved, address, copy, layout->frame_locals);
+    if (!bytes)
+        return reject(w, WALK_UNREADABLE);
+    *found = (struct found){
+        .address = address,
+        .previous = memory_word(bytes + layout->frame_previous),
+        .code = code_address(layout, memory_word(bytes + layout->frame_code)),
+        .instruction = memory_word(bytes + layout->frame_instruction),
+        .owner = bytes[layout->frame_owner],
+        .entry = layout->frame_entry != LAYOUT_ABSENT && bytes[layout->frame_entry],
+    };
+    return true;
+}
+
+/* 3.11 and 3.12: each evaluator keeps a record on the C stack: the frame that it runs, its caller's record. */
+static bool read_cframe(struct walking *w, uint64_t cframe, uint64_t *frame)
+{
+    const struct layout *layout = w->layout;
+    unsigned char copy[64];
+    size_t last =
+        layout->cframe_frame > layout->cframe_previous ? layout->cframe_frame : layout->cframe_previous;
+    bool proved = on_c_stack(w, cframe, last + 8) || in_thread_state(w, cframe);
+    const unsigned char *bytes = memory_view(&w->process->memory, proved, cframe, copy, last + 8);
+    if (!bytes)
+        return reject(w, WALK_UNREADABLE);
+    *frame = memory_word(bytes + layout->cframe_frame);
+    w->calling_cframe = memory_word(bytes + layout->cframe_previous);
+    return true;
+}
+
+static bool leave_evaluator(struct walking *w, uint64_t caller)
+{
+    uint64_t frame;
+    w->boundary = true;
+    if (w->layout->chain != LAYOUT_CFRAMES)
+        return true;
+    if (!read_cframe(w, w->calling_cframe, &frame))
+        return false;
+    return frame == caller || reject(w, WALK_BAD_ENTRY);
+}
+
+static bool take_python_frame(struct walking *w, const struct found *found)
+{
+    struct code_shape shape;
+    if (!shape_of(w->process, found->code, &shape))
+        return reject(w, WALK_NO_CODE);
+    int64_t offset = (int64_t)(found->instruction - found->code - w->layout->code_instructions);
+    if (offset < -2 || offset >= shape.instructions_bytes)
+        return reject(w, WALK_BAD_INSTRUCTION);
+    bool generator = found->owner == LAYOUT_OWNED_BY_GENERATOR;
+    if (!generator && !place(w, found->address, shape.frame_bytes))
+        return false;
+    w->boundary = (generator && w->boundary) || found->entry;
+    if (shape.first_traceable_bytes >= shape.instructions_bytes)
+        return true; /* machinery: no instruction of it is ever shown */
+    uint32_t flags = generator ? WALK_GENERATOR : 0;
+    if (!generator && offset < shape.first_traceable_bytes)
+        flags |= WALK_STARTING;
+    return give(w, found->address, found->code, offset, flags);
+}
+
+static void mark_entry(struct walking *w)
+{
+    if (w->result.depth && w->result.depth == w->result.count)
+        w->frames[w->result.count - 1].flags |= WALK_ENTRY;
+}
+
+static bool take_frame(struct walking *w, const struct found *found)
+{
+    if (found->owner >= LAYOUT_OWNED_BY_C && w->layout->version >= 0x030c0000) {
+        mark_entry(w);
+        return leave_evaluator(w, found->previous);
+    }
+    if (found->owner > LAYOUT_OWNED_BY_GENERATOR)
+        return reject(w, WALK_BAD_OWNER);
+    if (!take_python_frame(w, found))
+        return false;
+    if (!found->entry)
+        return true;
+    mark_entry(w);
+    return leave_evaluator(w, found->previous);
+}
+
+static bool follow_frames(struct walking *w, uint64_t frame)
+{
+    for (uint32_t visited = 0; frame; visited++) {
+        struct found found;
+        if (visited > 2 * MOST_FRAMES)
+            return reject(w, WALK_TOO_DEEP);
+        if (!read_frame(w, frame, &found) || !take_frame(w, &found))
+            return false;
+        frame = found.previous;
+    }
+    return reach_bottom(w);
+}
+
+static bool begin_stack(struct walking *w, uint64_t *frame)
+{
+    const struct layout *layout = w->layout;
+    unsigned char copy[LAYOUT_THREAD_LIMIT];
+    size_t size = layout->thread_stack_top + 8;
+    const unsigned char *state = memory_view(&w->process->memory, true, w->thread->state, copy, size);
+    if (!state)
+        return reject(w, WALK_UNREADABLE);
+    *frame = memory_word(state + layout->thread_frame);
+    uint64_t chunk = memory_word(state + layout->thread_stack_chunk);
+    uint64_t top = memory_word(state + layout->thread_stack_top);
+    if (chunk && !enter_chunk(w, chunk, top))
+        return false;
+    return layout->chain != LAYOUT_CFRAMES || read_cframe(w, *frame, frame);
+}
+
+static void walk_data_stack(struct walking *w)
+{
+    uint64_t frame;
+    w->boundary = true;
+    if (!begin_stack(w, &frame) || !follow_frames(w, frame))
+        return;
+    bool unlinked = w->chunk && w->cursor != first_slot(w);
+    if (w->result.depth)
+        w->result.status = WALK_OK;
+    else if (unlinked)
+        reject(w, WALK_UNLINKED);
+}
+
+/* ---- 3.9 and 3.10 ---- */
+
+static bool runs(const struct layout *layout, const unsigned char *frame)
+{
+    return frame[layout->frame_state] == (layout_minor(layout) == 9 ? 1 : 0);
+}
+
+/* Throwing into a generator that delegates to another makes its frame current without linking it to the caller. */
+static bool is_detached(const struct layout *layout, const unsigned char *frame)
+{
+    return memory_word(frame + layout->frame_generator) && !runs(layout, frame);
+}
+
+static bool follow_frame_objects(struct walking *w, uint64_t frame)
+{
+    const struct layout *layout = w->layout;
+    unsigned char copy[LAYOUT_FRAME_LIMIT];
+    /* Counted in bytes in 3.9, then in instructions. */
+    int scale = layout_minor(layout) == 9 ? 1 : 2;
+    while (frame) {
+        const unsigned char *bytes =
+            memory_view(&w->process->memory, true, frame, copy, layout->frame_state + 1);
+        if (!bytes)
+            return reject(w, WALK_UNREADABLE);
+        if (memory_word(bytes + layout->object_type) != w->process->frame_type)
+            return reject(w, WALK_BAD_OWNER);
+        uint64_t previous = memory_word(bytes + layout->frame_previous);
+        if (!previous && is_detached(layout, bytes))
+            return reject(w, WALK_DETACHED_GENERATOR);
+        int64_t offset = (int64_t)memory_int(bytes + layout->frame_instruction) * scale;
+        bool generator = memory_word(bytes + layout->frame_generator);
+        if (!give(w, frame, memory_word(bytes + layout->frame_code), offset < 0 ? -2 : offset,
+                  WALK_ENTRY | (generator ? WALK_GENERATOR : 0)))
+            return false;
+        frame = previous;
+    }
+    return true;
+}
+
+static void walk_frame_objects(struct walking *w)
+{
+    unsigned char copy[8];
+    const unsigned char *word =
+        memory_view(&w->process->memory, true, w->thread->state + w->layout->thread_frame, copy, sizeof copy);
+    if (!word)
+        reject(w, WALK_UNREADABLE);
+    else if (follow_frame_objects(w, memory_word(word)) && w->result.depth)
+        w->result.status = WALK_OK;
+}
+
+struct walk walk_frames(const struct walk_process *process, const struct walk_thread *thread,
+                        struct walk_frame *frames, uint32_t capacity)
+{
+    struct walking w = {.process = process,
+                        .thread = thread,
+                        .layout = process->layout,
+                        .frames = frames,
+                        .capacity = capacity};
+    if (w.layout->chain == LAYOUT_FRAME_OBJECTS)
+        walk_frame_objects(&w);
+    else
+        walk_data_stack(&w);
+    return w.result;
+}
+
+const char *walk_reason_text(enum walk_reason reason)
+{
+    static const char *const texts[WALK_REASONS] = {
+        [WALK_NO_REASON] = "none",
+        [WALK_UNREADABLE] = "memory cannot be read",
+        [WALK_STACK_BROKEN] = "the data stack makes no sense",
+        [WALK_UNLINKED] = "no frame is linked yet",
+        [WALK_NO_CODE] = "a frame without code",
+        [WALK_BAD_INSTRUCTION] = "an instruction outside its code",
+        [WALK_BAD_OWNER] = "a frame of an unknown kind",
+        [WALK_MISPLACED] = "frames do not lie end to end",
+        [WALK_BAD_ENTRY] = "a caller that is not the evaluator's",
+        [WALK_DETACHED_GENERATOR] = "a generator cut off from its callers",
+        [WALK_TOO_DEEP] = "too many frames",
+    };
+    return (unsigned)reason < WALK_REASONS ? texts[reason] : "unknown";
+}

@@ -1,0 +1,208 @@
+/*
+ * Prints the row of src/python/layouts.h that the CPython headers it is compiled with give: the one program here
+ * that looks into them. tools/probe_layouts compiles and runs it.
+ */
+#define Py_BUILD_CORE
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+#include <internal/pycore_runtime.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_interpframe.h>
+#elif PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#endif
+#include <stddef.h>
+#include <stdio.h>
+
+#define ABSENT UINT32_MAX
+
+static void put(const char *name, size_t offset)
+{
+    if (offset == ABSENT)
+        printf("%s absent\n", name);
+    else
+        printf("%s %zu\n", name, offset);
+}
+
+#define PUT(name, type, member) put(#name, offsetof(type, member))
+#define NONE(name)              put(#name, ABSENT)
+
+static size_t kind_bit(void)
+{
+    PyASCIIObject text;
+    memset(&text, 0, sizeof text);
+    text.state.kind = 1;
+    uint32_t bits;
+    memcpy(&bits, (char *)&text + offsetof(PyASCIIObject, state), sizeof bits);
+    return __builtin_ctz(bits);
+}
+
+static void runtime(void)
+{
+    PUT(runtime_interpreters, _PyRuntimeState, interpreters.head);
+#if PY_VERSION_HEX < 0x030c0000
+    PUT(runtime_gil, _PyRuntimeState, ceval.gil);
+#else
+    NONE(runtime_gil);
+#endif
+    PUT(interpreter_next, PyInterpreterState, next);
+    PUT(interpreter_id, PyInterpreterState, id);
+#if PY_VERSION_HEX < 0x030b0000
+    PUT(interpreter_threads, PyInterpreterState, tstate_head);
+#else
+    PUT(interpreter_threads, PyInterpreterState, threads.head);
+#endif
+#if PY_VERSION_HEX < 0x030c0000
+    NONE(interpreter_gil);
+#else
+    PUT(interpreter_gil, PyInterpreterState, ceval.gil);
+#endif
+#if PY_VERSION_HEX < 0x030e0000
+    NONE(interpreter_code_generation);
+#else
+    PUT(interpreter_code_generation, PyInterpreterState, _code_object_generation);
+#endif
+    PUT(gil_holder, struct _gil_runtime_state, last_holder);
+    PUT(gil_locked, struct _gil_runtime_state, locked);
+}
+
+static void thread(void)
+{
+    PUT(thread_next, PyThreadState, next);
+    PUT(thread_interpreter, PyThreadState, interp);
+#if PY_VERSION_HEX < 0x030b0000
+    PUT(thread_frame, PyThreadState, frame);
+#elif PY_VERSION_HEX < 0x030d0000
+    PUT(thread_frame, PyThreadState, cframe);
+#else
+    PUT(thread_frame, PyThreadState, current_frame);
+#endif
+    PUT(thread_id, PyThreadState, thread_id);
+#if PY_VERSION_HEX < 0x030b0000
+    NONE(thread_native_id);
+    NONE(thread_stack_chunk);
+    NONE(thread_stack_top);
+#else
+    PUT(thread_native_id, PyThreadState, native_thread_id);
+    PUT(thread_stack_chunk, PyThreadState, datastack_chunk);
+    PUT(thread_stack_top, PyThreadState, datastack_top);
+#endif
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030d0000
+    PUT(cframe_frame, _PyCFrame, current_frame);
+    PUT(cframe_previous, _PyCFrame, previous);
+#else
+    NONE(cframe_frame);
+    NONE(cframe_previous);
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030b0000
+static void frame(void)
+{
+    PUT(frame_previous, PyFrameObject, f_back);
+    PUT(frame_code, PyFrameObject, f_code);
+    PUT(frame_instruction, PyFrameObject, f_lasti);
+    NONE(frame_owner);
+    NONE(frame_entry);
+    PUT(frame_generator, PyFrameObject, f_gen);
+#if PY_VERSION_HEX < 0x030a0000
+    PUT(frame_state, PyFrameObject, f_executing);
+    PUT(frame_stack_pointer, PyFrameObject, f_stacktop);
+#else
+    PUT(frame_state, PyFrameObject, f_state);
+    PUT(frame_stack_pointer, PyFrameObject, f_stackdepth);
+#endif
+    PUT(frame_locals, PyFrameObject, f_localsplus);
+}
+#else
+static void frame(void)
+{
+    PUT(frame_previous, _PyInterpreterFrame, previous);
+#if PY_VERSION_HEX < 0x030d0000
+    PUT(frame_code, _PyInterpreterFrame, f_code);
+    PUT(frame_instruction, _PyInterpreterFrame, prev_instr);
+#else
+    PUT(frame_code, _PyInterpreterFrame, f_executable);
+    PUT(frame_instruction, _PyInterpreterFrame, instr_ptr);
+#endif
+    PUT(frame_owner, _PyInterpreterFrame, owner);
+#if PY_VERSION_HEX < 0x030c0000
+    PUT(frame_entry, _PyInterpreterFrame, is_entry);
+#else
+    NONE(frame_entry);
+#endif
+    NONE(frame_generator);
+    NONE(frame_state);
+#if PY_VERSION_HEX < 0x030e0000
+    PUT(frame_stack_pointer, _PyInterpreterFrame, stacktop);
+#else
+    PUT(frame_stack_pointer, _PyInterpreterFrame, stackpointer);
+#endif
+    PUT(frame_locals, _PyInterpreterFrame, localsplus);
+}
+#endif
+
+static void code(void)
+{
+    PUT(code_flags, PyCodeObject, co_flags);
+    PUT(code_argument_count, PyCodeObject, co_argcount);
+    PUT(code_first_line, PyCodeObject, co_firstlineno);
+    PUT(code_stack_size, PyCodeObject, co_stacksize);
+#if PY_VERSION_HEX < 0x030b0000
+    PUT(code_locals_count, PyCodeObject, co_nlocals);
+    PUT(code_locals_names, PyCodeObject, co_varnames);
+    NONE(code_locals_kinds);
+#else
+    PUT(code_locals_count, PyCodeObject, co_nlocalsplus);
+    PUT(code_locals_names, PyCodeObject, co_localsplusnames);
+    PUT(code_locals_kinds, PyCodeObject, co_localspluskinds);
+#endif
+    PUT(code_filename, PyCodeObject, co_filename);
+    PUT(code_name, PyCodeObject, co_name);
+#if PY_VERSION_HEX < 0x030b0000
+    NONE(code_qualname);
+#else
+    PUT(code_qualname, PyCodeObject, co_qualname);
+#endif
+#if PY_VERSION_HEX < 0x030a0000
+    PUT(code_lines, PyCodeObject, co_lnotab);
+#else
+    PUT(code_lines, PyCodeObject, co_linetable);
+#endif
+#if PY_VERSION_HEX < 0x030b0000
+    NONE(code_first_traceable);
+    PUT(code_instructions, PyCodeObject, co_code);
+#else
+    PUT(code_first_traceable, PyCodeObject, _co_firsttraceable);
+    PUT(code_instructions, PyCodeObject, co_code_adaptive);
+#endif
+}
+
+static void objects(void)
+{
+    PUT(object_type, PyObject, ob_type);
+    PUT(object_size, PyVarObject, ob_size);
+    PUT(type_name, PyTypeObject, tp_name);
+    PUT(bytes_data, PyBytesObject, ob_sval);
+    PUT(tuple_items, PyTupleObject, ob_item);
+    PUT(text_length, PyASCIIObject, length);
+    PUT(text_state, PyASCIIObject, state);
+    put("text_kind_bit", kind_bit());
+    put("text_ascii_data", sizeof(PyASCIIObject));
+    put("text_compact_data", sizeof(PyCompactUnicodeObject));
+}
+
+int main(void)
+{
+    printf("version 0x%08x\n", (unsigned)PY_VERSION_HEX);
+    runtime();
+    thread();
+    frame();
+    code();
+    objects();
+    return 0;
+}
