@@ -76,9 +76,9 @@ def test_throttle(launch):
 def test_exclude_keeps_the_time(launch):
     """The time of what was left out is its caller's own."""
     launch.write(
-        "nap.py", "import time\ndef nap():\n    time.sleep(0.05)\ndef day():\n    nap()\n    nap()\nday()\n"
+        "x.py", "import time\ndef nap():\n    time.sleep(0.05)\ndef day():\n    nap()\n    nap()\nday()\n"
     )
-    assert launch.traced("nap.py", trace=["--exclude", "nap|sleep"]).returncode == 0
+    assert launch.traced("x.py", trace=["--exclude", "nap|sleep"]).returncode == 0
     nodes = [node for root in launch.recording().threads.values() for node in root.below() if node.label]
     (day,) = [node for node in nodes if node.label[2] == "day"]
     assert day.self_ns >= 100_000_000
