@@ -106,6 +106,16 @@ const char *ranking_key_words(const char *key)
     return found ? found->words : NULL;
 }
 
+int ranking_check_key(const char *key, struct err *err)
+{
+    if (find_key(key))
+        return 0;
+    return err_set(err,
+                   "'%s' is not a sort key, or could be several: use one of calls, cumulative, filename, "
+                   "line, name, nfl, pcalls, stdname, tottime",
+                   key);
+}
+
 struct order {
     row_compare *compare[RANKING_MAX_KEYS + 1];
     size_t count;
@@ -126,14 +136,9 @@ int ranking_sort(struct ranking *ranking, const char *const *keys, size_t key_co
 {
     struct order order = {.reverse = reverse};
     for (size_t i = 0; i < key_count && i < RANKING_MAX_KEYS; i++) {
-        const struct sort_key *key = find_key(keys[i]);
-        if (!key)
-            return err_set(
-                err,
-                "'%s' is not a sort key, or could be several: use one of calls, cumulative, filename, "
-                "line, name, nfl, pcalls, stdname, tottime",
-                keys[i]);
-        order.compare[order.count++] = key->compare;
+        if (ranking_check_key(keys[i], err) < 0)
+            return -1;
+        order.compare[order.count++] = find_key(keys[i])->compare;
     }
     order.compare[order.count++] = by_label;
     if (ranking->count)

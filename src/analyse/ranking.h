@@ -38,6 +38,8 @@ void ranking_clear(struct ranking *ranking);
  * order. */
 int ranking_sort(struct ranking *ranking, const char *const *keys, size_t key_count, bool reverse,
                  struct err *err);
+/* -1 with words when the key is not one of them. */
+int ranking_check_key(const char *key, struct err *err);
 /* "internal time" for "tottime"; NULL for an unknown key. */
 const char *ranking_key_words(const char *key);
 

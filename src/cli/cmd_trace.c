@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/ranking.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
@@ -40,6 +41,9 @@ static int check(const struct values *values, struct err *err)
         if (strcmp(values->with.items[i], "trace") != 0)
             return err_set(err, "there is no collector '%s' in this version; --with knows: trace",
                            values->with.items[i]);
+    for (size_t i = 0; i < values->sort.count; i++)
+        if (ranking_check_key(values->sort.items[i], err) < 0)
+            return -1;
     if (values->depth < 0 || values->depth > UINT32_MAX)
         return err_set(err, "--depth must be a number of calls, 0 for any");
     if (values->max_size < 1 << 20)

@@ -201,6 +201,8 @@ static void finish(struct making *making, struct run *run)
     if (result < 0) {
         message_fail(&err);
         run->failed = true;
+        if (making->result && run->recorded)
+            message_warn("what was recorded is kept in %s", making->path);
     }
     if (!run->recorded) {
         unlink(making->path);

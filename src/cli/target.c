@@ -104,7 +104,8 @@ static int look_into(const char *path, enum content *content, struct err *err)
         if (line_end)
             *line_end = '\0';
         *content = strstr(head, "python") ? CONTENT_PYTHON_SHEBANG : CONTENT_OTHER_SHEBANG;
-    } else if (memcmp(head, "PK\3\4", 4) == 0 || !memchr(head, '\0', (size_t)size)) {
+    } else if (memcmp(head, "PK\3\4", 4) == 0 ||
+               (memcmp(head, "\177ELF", 4) != 0 && !memchr(head, '\0', (size_t)size))) {
         *content = CONTENT_PYTHON;
     } else {
         *content = CONTENT_BINARY;

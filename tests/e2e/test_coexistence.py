@@ -77,7 +77,7 @@ def test_monitoring_tool_ids_stay_free(launch):
 
 
 def test_a_slot_lost_in_a_thread_is_noted(launch):
-    """Before 3.12 a profile function set by hand in a thread ends our recording there, and the file says so."""
+    """Before 3.12 a profile function set by hand in a thread ends our recording there; the file says so."""
     launch.write(
         "program.py",
         """

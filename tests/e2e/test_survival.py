@@ -277,6 +277,11 @@ def test_very_deep_recursion(launch):
         assert launch.counts("x.py")["down"] == (100001, 1)
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return file.read().split()
+
+
 def limited(which, size):
     """A preexec function: the limit holds for sonde and for the target."""
     return lambda: resource.setrlimit(which, (size, size))
@@ -337,11 +342,27 @@ def test_full_disk(modern_launch):
 
 
 def test_file_size_limit(modern_launch):
+    """The limit of sonde itself: a write fails. (Under the target's own limit there is no memory to share.)"""
     launch = modern_launch
-    launch.write("x.py", WIDE)
+    launch.write("x.py", "input()\n" + WIDE)
+    command = [*launch.tracer(), "--", launch.python.executable, "x.py"]
+    process = launch.start(command, stdin=subprocess.PIPE)
+    resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+    while not children(process.pid):
+        time.sleep(0.01)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100000, 100000))
+    out, err = process.communicate(b"\n", timeout=60)
+    assert_says_so(subprocess.CompletedProcess(command, process.returncode, out, err), "out.sonde")
+
+
+def test_file_size_limit_of_the_target(modern_launch):
+    """Refused before anything of the program ran, with the remedy."""
+    launch = modern_launch
+    launch.write("x.py", "print('ran')")
     command = [*launch.tracer(), "--", launch.python.executable, "x.py"]
     done = launch.run(command, preexec_fn=limited(resource.RLIMIT_FSIZE, 100000))
-    assert_says_so(done, "out.sonde")
+    assert (done.stdout, done.returncode) == (b"", 2)
+    assert b"ulimit -f" in done.stderr
 
 
 def test_max_size(modern_launch):

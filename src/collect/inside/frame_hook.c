@@ -73,9 +73,48 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     return result;
 }
 
+#define TRIAL_CALLS 64 /* enough for the interpreter to specialise the call */
+
+static unsigned trial_count;
+
+static PyObject *count_evaluation(PyThreadState *state, void *frame, int throwing)
+{
+    trial_count++;
+    return interpreter.evaluate_default(state, frame, throwing);
+}
+
+/* Early releases of 3.11 call a specialised __getitem__ past the hook. Whether this one does is tried out, in a
+ * namespace of its own, before the program runs. */
+static bool hook_sees_every_call(void)
+{
+    static const char program[] = "class C:\n def __getitem__(self, i): return 0\n"
+                                  "c = C()\nfor i in range(64): c[i]\n";
+    PyObject *space = PyDict_New();
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *code = Py_CompileString(program, "sonde", Py_file_input);
+    PyObject *result = NULL;
+    if (space && builtins && code && PyDict_SetItemString(space, "__builtins__", builtins) == 0) {
+        interpreter.set_evaluate(PyInterpreterState_Get(), count_evaluation);
+        result = PyEval_EvalCode(code, space, space);
+        interpreter.set_evaluate(PyInterpreterState_Get(), interpreter.evaluate_default);
+    }
+    Py_XDECREF(result);
+    Py_XDECREF(code);
+    Py_XDECREF(builtins);
+    Py_XDECREF(space);
+    PyErr_Clear();
+    return result && trial_count >= TRIAL_CALLS;
+}
+
 bool frame_hook_is_possible(void)
 {
-    return interpreter.set_evaluate && interpreter.evaluate_default && !gave_way;
+    static bool tried;
+    if (!interpreter.set_evaluate || !interpreter.evaluate_default || gave_way)
+        return false;
+    if (!tried && interpreter.minor == 11 && !is_active)
+        gave_way = !hook_sees_every_call();
+    tried = true;
+    return !gave_way;
 }
 
 void frame_hook_set(bool active)

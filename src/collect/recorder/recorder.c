@@ -401,6 +401,8 @@ static int start(struct recorder *recorder, struct err *err)
     recorder->result->start_ns = recorder->start.ns;
     recorder->target = settings.failed ? err_set(err, "out of memory") : launch_start(&launch, err);
     bytes_clear(&settings);
+    /* A file that may not grow is a failed write, not our death. The target has its own disposition already. */
+    signal(SIGXFSZ, SIG_IGN);
     return recorder->target > 0 ? 0 : -1;
 }
 
