@@ -483,3 +483,29 @@ def test_stdin_reading_in_child_of_pipe(modern_launch):
     process = launch.start(command, stdin=subprocess.PIPE)
     out, err = process.communicate(b"a\nb\n", timeout=30)
     assert (out, err, process.returncode) == (b"a\nb\n", b"", 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["group", "sonde"])
+def test_a_signal_comes_once(modern_launch, send, number):
+    """Sent to the whole group (scancel, a batch system) or to sonde alone, the program gets it just once."""
+    launch = modern_launch
+    launch.write(
+        "x.py",
+        f"""
+        import signal, time
+        seen = []
+        signal.signal({int(number)}, lambda *_: seen.append(1))
+        print("ready", flush=True)
+        while not seen:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        print(len(seen))
+        """,
+    )
+    command = [*launch.tracer(), "--", launch.python.executable, "x.py"]
+    process = launch.start(command, start_new_session=True)
+    assert process.stdout.readline() == b"ready\n"
+    send(process.pid, number)
+    out, _ = process.communicate(timeout=20)
+    assert (out, process.returncode) == (b"1\n", 0)

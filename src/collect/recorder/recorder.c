@@ -21,6 +21,7 @@
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
+#include "collect/recorder/witness.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS 100000000u
@@ -41,7 +42,7 @@ struct recorder {
     struct clock_pair start;
     double first_rate; /* ns per tick at the first checkpoint */
     uint64_t interval_ns, next_ns;
-    uint64_t last_forward_ns[65];
+    struct witness witness;
 };
 
 static const int handled_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
@@ -79,6 +80,7 @@ static int take_signals(struct recorder *recorder, struct err *err)
     for (size_t i = 0; i < sizeof handled_signals / sizeof *handled_signals; i++)
         sigaddset(&set, handled_signals[i]);
     sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
+    witness_open(&recorder->witness, &set);
     recorder->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return recorder->signals >= 0 ? 0 : err_set_errno(err, "cannot watch signals");
 }
@@ -249,15 +251,12 @@ static void reap_target(struct recorder *recorder)
 }
 
 /* What the terminal sends goes to the whole foreground group, the target included; what somebody sends to this
- * process alone was meant for the program. A second copy within a moment is one kill of the whole group. */
+ * process alone was meant for the program. */
 static void forward(struct recorder *recorder, const struct signalfd_siginfo *info)
 {
-    uint64_t now = clock_monotonic_ns();
-    if (info->ssi_code == SI_KERNEL || info->ssi_signo > 64 || recorder->target_ended ||
-        now - recorder->last_forward_ns[info->ssi_signo] < 100000000u)
-        return;
-    recorder->last_forward_ns[info->ssi_signo] = now;
-    kill(recorder->target, (int)info->ssi_signo);
+    bool to_group = witness_saw(&recorder->witness, (int)info->ssi_signo) || info->ssi_code == SI_KERNEL;
+    if (!to_group && !recorder->target_ended)
+        kill(recorder->target, (int)info->ssi_signo);
 }
 
 static void take_pending_signals(struct recorder *recorder)
@@ -422,6 +421,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     if (recorder.signals >= 0)
         close(recorder.signals);
     free(recorder.followed);
+    witness_close(&recorder.witness);
     sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
     return outcome;
 }
