@@ -11,7 +11,7 @@
 struct climber {
     uint32_t group; /* node of the inverted tree */
     uint32_t at;    /* node of the exact tree */
-    uint64_t calls, self_ns;
+    uint64_t calls, samples, self_ns;
 };
 
 struct climb {
@@ -50,8 +50,10 @@ static int add(struct climb *climb, uint32_t parent, uint32_t code, struct climb
     climber->group = group_of(climb, parent, code);
     if (climber->group == MAP_NONE)
         return -1;
-    climb->tree->nodes[climber->group].calls += climber->calls;
-    climb->tree->nodes[climber->group].total_ns += climber->self_ns;
+    struct tree_node *group = &climb->tree->nodes[climber->group];
+    group->calls += climber->calls;
+    group->total_samples += climber->samples;
+    group->total_ns += climber->self_ns;
     return 0;
 }
 
@@ -61,8 +63,9 @@ static int start(struct climb *climb)
     for (uint32_t i = 1; i < climb->exact->count; i++) {
         uint32_t parent = nodes[i].parent;
         climb->above[i] = nodes[parent].code == nodes[i].code ? climb->above[parent] : parent;
-        struct climber climber = {.at = i, .calls = nodes[i].calls, .self_ns = nodes[i].self_ns};
-        if (!nodes[i].code || (!climber.calls && !climber.self_ns))
+        struct climber climber = {
+            .at = i, .calls = nodes[i].calls, .samples = nodes[i].samples, .self_ns = nodes[i].self_ns};
+        if (!nodes[i].code || (!climber.calls && !climber.samples && !climber.self_ns))
             continue;
         if (add(climb, 0, nodes[i].code, &climber) < 0)
             return -1;
@@ -146,6 +149,7 @@ int bottom_up_fill(const struct recording *recording, const struct selection *se
 {
     struct recording flat = *recording;
     flat.calls_count = 0;
+    flat.samples_count = 0;
     flat.nodes_count = 0;
     struct functions functions;
     if (functions_build(&flat, selection, &functions, err) < 0)

@@ -184,6 +184,7 @@ int estimate_append(const struct recording *recording, struct tree *tree, struct
 {
     struct recording flat = *recording;
     flat.calls_count = 0;
+    flat.samples_count = 0;
     flat.nodes_count = 0;
     struct estimate estimate = {.nodes = tree->nodes,
                                 .count = tree->count,

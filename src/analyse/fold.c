@@ -41,6 +41,7 @@ static void enter(const struct tree *tree, uint32_t at, void *context)
     folding->place_of[at] = home;
     struct tree_node *into = &folding->folded.nodes[home];
     into->calls += node->calls;
+    into->samples += node->samples;
     into->self_ns += node->self_ns;
 }
 
@@ -49,8 +50,11 @@ static void sum_totals(struct tree *tree)
     struct tree_node *nodes = tree->nodes;
     for (uint32_t i = tree->count; i-- > 0;) {
         nodes[i].total_ns += nodes[i].self_ns;
-        if (i)
-            nodes[nodes[i].parent].total_ns += nodes[i].total_ns;
+        nodes[i].total_samples += nodes[i].samples;
+        if (!i)
+            continue;
+        nodes[nodes[i].parent].total_ns += nodes[i].total_ns;
+        nodes[nodes[i].parent].total_samples += nodes[i].total_samples;
     }
 }
 

@@ -61,20 +61,24 @@ static uint32_t edge_place(struct sums *sums, uint32_t caller, uint32_t callee)
 static void sum_function(struct function_row *row, const struct tree_node *node)
 {
     row->calls += node->calls;
+    row->samples += node->samples;
     row->self_ns += node->self_ns;
     if (node->recursive)
         return;
     row->primitive_calls += node->calls;
+    row->total_samples += node->total_samples;
     row->total_ns += node->total_ns;
 }
 
 static void sum_edge(struct edge_row *edge, const struct tree_node *node, bool active)
 {
     edge->calls += node->calls;
+    edge->samples += node->samples;
     edge->self_ns += node->self_ns;
     if (active)
         return;
     edge->primitive_calls += node->calls;
+    edge->total_samples += node->total_samples;
     edge->total_ns += node->total_ns;
 }
 
@@ -140,12 +144,13 @@ static void finish(struct functions *functions)
     uint32_t kept = 0;
     for (uint32_t code = 1; code < functions->row_count; code++) {
         struct function_row row = functions->rows[code];
-        if (!row.calls && !row.self_ns && !row.total_ns)
+        if (!row.calls && !row.total_samples && !row.self_ns && !row.total_ns)
             continue;
         row.code = code;
         functions->rows[kept++] = row;
         functions->total_ns += row.self_ns;
         functions->total_calls += row.calls;
+        functions->total_samples += row.samples;
         functions->total_primitive_calls += row.primitive_calls;
     }
     functions->row_count = kept;
@@ -165,7 +170,8 @@ static void sum_tree(struct sums *sums, const struct tree *tree)
 int functions_build(const struct recording *recording, const struct selection *selection,
                     struct functions *functions, struct err *err)
 {
-    *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1};
+    *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
+                                    .sampled = tree_is_sampled(recording)};
     struct sums sums = {.functions = functions};
     struct tree tree;
     if (tree_build_exact(recording, selection, &tree, err) < 0)

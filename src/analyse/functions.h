@@ -8,19 +8,22 @@
 #ifndef SONDE_ANALYSE_FUNCTIONS_H
 #define SONDE_ANALYSE_FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/tree.h"
 
 struct function_row {
     uint32_t code;
-    uint64_t calls, primitive_calls;
+    uint64_t calls, primitive_calls; /* 0 in what was sampled */
+    uint64_t samples, total_samples; /* with the function innermost, and anywhere on the stack (once) */
     uint64_t self_ns, total_ns;
 };
 
 struct edge_row {
     uint32_t caller, callee; /* codes; a caller of 0 = called from nothing recorded, and has no edge */
     uint64_t calls, primitive_calls;
+    uint64_t samples, total_samples;
     uint64_t self_ns, total_ns;
 };
 
@@ -31,6 +34,8 @@ struct functions {
     uint32_t edge_count;
     uint64_t total_ns; /* sum of self times */
     uint64_t total_calls, total_primitive_calls;
+    uint64_t total_samples;
+    bool sampled; /* there are samples instead of calls */
 };
 
 int functions_build(const struct recording *recording, const struct selection *selection,

@@ -58,10 +58,12 @@ static void enter(const struct tree *tree, uint32_t at, void *context)
     uint32_t group = grouping->group_of[node->code];
     struct ranking_row *entry = &grouping->ranking->rows[group];
     entry->calls += node->calls;
+    entry->samples += node->samples;
     entry->self_ns += node->self_ns;
     if (grouping->active[group]++)
         return;
     entry->primitive_calls += node->calls;
+    entry->total_samples += node->total_samples;
     entry->total_ns += node->total_ns;
 }
 
@@ -113,7 +115,7 @@ static void name_and_squeeze(struct ranking *ranking)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < ranking->count; i++) {
         struct ranking_row entry = ranking->rows[i];
-        if (!entry.calls && !entry.self_ns && !entry.total_ns)
+        if (!entry.calls && !entry.total_samples && !entry.self_ns && !entry.total_ns)
             continue;
         entry.id = i;
         entry.label = entry.name = entry.file = strings_text(&ranking->texts, i);
@@ -126,6 +128,7 @@ static int sum_flat(const struct recording *recording, struct grouping *grouping
 {
     struct recording flat = *recording;
     flat.calls_count = 0;
+    flat.samples_count = 0;
     flat.nodes_count = 0;
     struct functions functions;
     if (functions_build(&flat, NULL, &functions, err) < 0)
@@ -188,6 +191,42 @@ static void put_thread_name(const struct recording *recording, uint32_t id, stru
         bytes_putf(text, ", process %" PRIu64, recording->processes[thread->process].pid);
 }
 
+static struct ranking_row *row_of(const struct recording *recording, struct ranking *ranking, uint32_t thread,
+                                  bool by_thread)
+{
+    return &ranking->rows[by_thread ? thread : recording->threads[thread].process];
+}
+
+static void sum_samples(const struct recording *recording, const struct selection *selection, bool by_thread,
+                        struct ranking *ranking)
+{
+    for (uint32_t i = 0; i < recording->samples_count; i++) {
+        const struct sample_row *sample = &recording->samples[i];
+        if (!tree_selection_has_sample(selection, recording, sample))
+            continue;
+        struct ranking_row *entry = row_of(recording, ranking, sample->thread, by_thread);
+        entry->samples += sample->count;
+        entry->total_samples += sample->count;
+        entry->self_ns += sample->weight_ns;
+        entry->total_ns += sample->weight_ns;
+    }
+}
+
+static void sum_calls(const struct recording *recording, const struct selection *selection, bool by_thread,
+                      struct ranking *ranking)
+{
+    for (uint32_t i = 0; i < recording->calls_count; i++) {
+        const struct call_row *row = &recording->calls[i];
+        if (!tree_selection_has(selection, recording, row->thread))
+            continue;
+        struct ranking_row *entry = row_of(recording, ranking, row->thread, by_thread);
+        entry->calls += row->calls;
+        entry->primitive_calls += row->calls;
+        entry->self_ns += row->self_ns;
+        entry->total_ns += row->self_ns;
+    }
+}
+
 static int build_by_owner(const struct recording *recording, const struct selection *selection,
                           bool by_thread, struct ranking *ranking, struct err *err)
 {
@@ -195,20 +234,13 @@ static int build_by_owner(const struct recording *recording, const struct select
     ranking->rows = calloc((size_t)count + 1, sizeof *ranking->rows);
     if (!ranking->rows)
         return out_of_memory(err);
-    for (uint32_t i = 0; i < recording->calls_count; i++) {
-        const struct call_row *row = &recording->calls[i];
-        if (!tree_selection_has(selection, recording, row->thread))
-            continue;
-        uint32_t owner = by_thread ? row->thread : recording->threads[row->thread].process;
-        struct ranking_row *entry = &ranking->rows[owner];
-        entry->calls += row->calls;
-        entry->primitive_calls += row->calls;
-        entry->self_ns += row->self_ns;
-        entry->total_ns += row->self_ns;
-    }
+    if (tree_is_sampled(recording))
+        sum_samples(recording, selection, by_thread, ranking);
+    else
+        sum_calls(recording, selection, by_thread, ranking);
     struct bytes text = {0};
     for (uint32_t i = 0; i < count; i++) {
-        if (!ranking->rows[i].calls && !ranking->rows[i].self_ns)
+        if (!ranking->rows[i].calls && !ranking->rows[i].samples && !ranking->rows[i].self_ns)
             continue;
         bytes_reset(&text);
         if (by_thread)

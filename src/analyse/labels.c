@@ -13,8 +13,7 @@ static const char *after_last(const char *text, const char *part)
     return found;
 }
 
-/* "/usr/lib/python3.11/json/x.py" → "json/x.py"; NULL for files that lie elsewhere. */
-static const char *inside_library(const char *path)
+const char *labels_library_path(const char *path)
 {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/", NULL};
     for (int i = 0; folders[i]; i++) {
@@ -42,7 +41,7 @@ const char *labels_path(const char *path, enum label_paths style)
         return path;
     if (style == LABEL_BASE)
         return last_parts(path, 1);
-    const char *rest = inside_library(path);
+    const char *rest = labels_library_path(path);
     if (rest)
         return rest;
     return path[0] == '/' ? last_parts(path, 2) : path;
@@ -198,7 +197,7 @@ static void put_c_module(struct bytes *out, const char *name)
 
 static void put_path_module(struct bytes *out, const char *path)
 {
-    const char *inside = inside_library(path);
+    const char *inside = labels_library_path(path);
     const char *at = inside ? inside : last_parts(path, 1);
     size_t size = strlen(at);
     if (size > 3 && strcmp(at + size - 3, ".py") == 0)

@@ -22,6 +22,8 @@ enum label_paths {
 
 /* The part of the path to show; points into `path`. */
 const char *labels_path(const char *path, enum label_paths style);
+/* "/usr/lib/python3.11/json/x.py" → "json/x.py"; NULL for files that lie elsewhere. */
+const char *labels_library_path(const char *path);
 /* The qualified name, without "<locals>" steps; for C functions what pstats prints: {built-in method x}. */
 void labels_name(const struct recording *recording, uint32_t code, struct bytes *out);
 /* pstats' "file:line(name)"; for C functions the name alone. */

@@ -229,13 +229,31 @@ static void add_damage(struct damage *sum, const struct damage *damage, bool fir
     sum->complete = damage->complete && (first || sum->complete);
 }
 
+/* Counts of a run are added up. */
+static bool add_count(struct recording *result, const struct recording *from, const char *key)
+{
+    const char *left = recording_meta(result, key), *right = recording_meta(from, key);
+    char sum[24];
+    if (!left && !right)
+        return true;
+    snprintf(sum, sizeof sum, "%llu",
+             strtoull(left ? left : "0", NULL, 10) + strtoull(right ? right : "0", NULL, 10));
+    return recording_set_meta(result, key, sum) == 0;
+}
+
+static bool is_count(const char *key)
+{
+    return strcmp(key, "samples") == 0 || strcmp(key, "errors") == 0;
+}
+
 static void keep_agreed_metas(struct recording *result, const struct recording *from)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < result->metas_count; i++) {
         struct meta meta = result->metas[i];
         const char *value = recording_meta(from, recording_text(result, meta.key));
-        if (value && strcmp(value, recording_text(result, meta.value)) == 0)
+        bool agreed = value && strcmp(value, recording_text(result, meta.value)) == 0;
+        if (agreed || is_count(recording_text(result, meta.key)))
             result->metas[kept++] = meta;
     }
     result->metas_count = kept;
@@ -244,8 +262,11 @@ static void keep_agreed_metas(struct recording *result, const struct recording *
 static void add_metas(struct remap *remap)
 {
     struct recording *result = &remap->merge->result;
-    if (remap->merge->added)
+    if (remap->merge->added) {
         keep_agreed_metas(result, remap->from);
+        remap->failed |=
+            !add_count(result, remap->from, "samples") || !add_count(result, remap->from, "errors");
+    }
     for (uint32_t i = 0; !remap->merge->added && i < remap->from->metas_count && !remap->failed; i++) {
         const struct meta *meta = &remap->from->metas[i];
         if (recording_set_meta(result, recording_text(remap->from, meta->key),

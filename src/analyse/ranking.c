@@ -18,12 +18,12 @@ static int descending(uint64_t a, uint64_t b)
 
 static int by_calls(const struct ranking_row *a, const struct ranking_row *b)
 {
-    return descending(a->calls, b->calls);
+    return descending(a->calls + a->samples, b->calls + b->samples);
 }
 
 static int by_primitive(const struct ranking_row *a, const struct ranking_row *b)
 {
-    return descending(a->primitive_calls, b->primitive_calls);
+    return descending(a->primitive_calls + a->total_samples, b->primitive_calls + b->total_samples);
 }
 
 static int by_self(const struct ranking_row *a, const struct ranking_row *b)
@@ -169,6 +169,8 @@ static int fill(const struct recording *recording, const struct function_row *ro
                                   .line = code->line,
                                   .calls = row->calls,
                                   .primitive_calls = row->primitive_calls,
+                                  .samples = row->samples,
+                                  .total_samples = row->total_samples,
                                   .self_ns = row->self_ns,
                                   .total_ns = row->total_ns};
     entry->file = labels_path(recording_text(recording, code->file), paths);

@@ -118,7 +118,12 @@ static const struct edge_row *first_edge(const struct functions *functions, uint
     return functions->edges + low;
 }
 
-/* The caller with the most calls, other than the function itself. NULL when there is none. */
+static uint64_t weight(const struct edge_row *edge)
+{
+    return edge->calls + edge->total_samples;
+}
+
+/* The caller with the most calls or samples, other than the function itself. NULL when there is none. */
 static const struct edge_row *main_caller(const struct suspects *suspects, uint32_t callee)
 {
     const struct functions *functions = suspects->functions;
@@ -127,7 +132,7 @@ static const struct edge_row *main_caller(const struct suspects *suspects, uint3
         return NULL;
     for (const struct edge_row *edge = first_edge(functions, callee); edge < end && edge->callee == callee;
          edge++)
-        if (edge->caller != callee && (!best || edge->calls > best->calls))
+        if (edge->caller != callee && (!best || weight(edge) > weight(best)))
             best = edge;
     return best;
 }
@@ -148,6 +153,8 @@ static void put_per_call(struct bytes *text, const struct function_row *row)
     else if (row->calls)
         bytes_putf(text, " in %s calls, %s each", quantity_count(row->calls).text,
                    quantity_duration((double)row->self_ns / (double)row->calls).text);
+    else if (row->samples)
+        bytes_putf(text, " in %s of the samples", quantity_count(row->samples).text);
 }
 
 /* C functions that stand still rather than compute. */
@@ -224,7 +231,8 @@ static double look_hot_function(const struct suspects *suspects, struct bytes *t
     put_per_call(text, row);
     const struct edge_row *caller = main_caller(suspects, row->code);
     if (caller && is_c(suspects, row->code)) {
-        bytes_put_text(text, caller->calls == row->calls ? ", from " : ", mostly from ");
+        bool all = weight(caller) == row->calls + row->total_samples;
+        bytes_put_text(text, all ? ", from " : ", mostly from ");
         put_words(suspects, caller->caller, text);
     }
     bytes_put_text(text, ".");
@@ -359,7 +367,7 @@ static double look_imports(const struct suspects *suspects, struct bytes *text, 
     bytes_putf(text, "Imports take %s of the time (%s)", quantity_share(share).text,
                quantity_duration((double)load->total_ns).text);
     const struct function_row *loaded = find_total(suspects, "_load_unlocked", machinery);
-    if (loaded)
+    if (loaded && loaded->calls)
         bytes_putf(text, " for %s module%s", quantity_count(loaded->calls).text,
                    loaded->calls == 1 ? "" : "s");
     const struct function_row *most = costliest_module(suspects, load->total_ns);
@@ -466,8 +474,10 @@ static double look_recursion(const struct suspects *suspects, struct bytes *text
         return 0;
     *code = most->code;
     put_words(suspects, most->code, text);
-    bytes_putf(text, " is recursive: %s calls for %s from outside", quantity_count(most->calls).text,
-               quantity_count(most->primitive_calls).text);
+    bytes_put_text(text, " is recursive");
+    if (most->calls)
+        bytes_putf(text, ": %s calls for %s from outside", quantity_count(most->calls).text,
+                   quantity_count(most->primitive_calls).text);
     if (suspects->deepest_code == most->code && !suspects->tree.estimated)
         bytes_putf(text, ", up to %s deep", quantity_count(suspects->deepest).text);
     bytes_putf(text, ", %s of the time.", quantity_share(share).text);
@@ -481,8 +491,10 @@ static double look_garbage(const struct suspects *suspects, struct bytes *text, 
     if (share < DETAIL_MIN_SHARE)
         return 0;
     *code = collect->code;
-    bytes_putf(text, "gc.collect is called %s times and takes %s of the time (%s)",
-               quantity_count(collect->calls).text, quantity_share(share).text,
+    bytes_put_text(text, "gc.collect ");
+    if (collect->calls)
+        bytes_putf(text, "is called %s times and ", quantity_count(collect->calls).text);
+    bytes_putf(text, "takes %s of the time (%s)", quantity_share(share).text,
                quantity_duration((double)collect->total_ns).text);
     const struct edge_row *caller = main_caller(suspects, collect->code);
     if (caller) {

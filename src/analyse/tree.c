@@ -5,6 +5,7 @@
 #include "analyse/bottom_up.h"
 #include "analyse/estimate.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "store/recording.h"
 
 void tree_clear(struct tree *tree)
@@ -25,6 +26,20 @@ bool tree_selection_has(const struct selection *selection, const struct recordin
     if (selection->thread && selection->thread != thread)
         return false;
     return !selection->process || recording->threads[thread].process == selection->process;
+}
+
+bool tree_selection_has_sample(const struct selection *selection, const struct recording *recording,
+                               const struct sample_row *sample)
+{
+    bool idle = selection && selection->idle, gil = selection && selection->gil;
+    if ((!idle && !(sample->state & SAMPLE_RUNNING)) || (gil && !(sample->state & SAMPLE_GIL)))
+        return false;
+    return tree_selection_has(selection, recording, sample->thread);
+}
+
+bool tree_is_sampled(const struct recording *recording)
+{
+    return recording->samples_count && !recording->calls_count;
 }
 
 void tree_walk(const struct tree *tree, tree_visit *enter, tree_visit *leave, void *context)
@@ -54,7 +69,7 @@ static bool is_hotter(const struct tree_node *nodes, uint32_t a, uint32_t b)
 {
     if (nodes[a].total_ns != nodes[b].total_ns)
         return nodes[a].total_ns > nodes[b].total_ns;
-    return nodes[a].code < nodes[b].code;
+    return nodes[a].code != nodes[b].code ? nodes[a].code < nodes[b].code : nodes[a].line < nodes[b].line;
 }
 
 static uint32_t merge_siblings(struct tree_node *nodes, uint32_t a, uint32_t b)
@@ -122,9 +137,22 @@ int tree_link(struct tree *tree, uint32_t code_count, struct err *err)
     return 0;
 }
 
-/* Sums the chosen rows into the nodes; `recursive` serves as the mark of a node that has rows below it. */
-static void add_rows(const struct recording *recording, const struct selection *selection,
-                     struct tree_node *nodes)
+static void add_samples(const struct recording *recording, const struct selection *selection,
+                        struct tree_node *nodes)
+{
+    for (uint32_t i = 0; i < recording->samples_count; i++) {
+        const struct sample_row *row = &recording->samples[i];
+        if (!tree_selection_has_sample(selection, recording, row))
+            continue;
+        struct tree_node *node = &nodes[row->node];
+        node->samples += row->count;
+        node->self_ns += row->weight_ns;
+        node->recursive = true;
+    }
+}
+
+static void add_calls(const struct recording *recording, const struct selection *selection,
+                      struct tree_node *nodes)
 {
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
@@ -135,27 +163,88 @@ static void add_rows(const struct recording *recording, const struct selection *
         node->self_ns += row->self_ns;
         node->recursive = true;
     }
+}
+
+/* Sums the chosen rows into the nodes; `recursive` serves as the mark of a node that has rows below it. */
+static void add_rows(const struct recording *recording, const struct selection *selection,
+                     struct tree_node *nodes)
+{
+    if (tree_is_sampled(recording))
+        add_samples(recording, selection, nodes);
+    else
+        add_calls(recording, selection, nodes);
     for (uint32_t i = recording->nodes_count; i-- > 0;) {
-        uint32_t parent = recording->nodes[i].parent;
+        struct tree_node *parent = &nodes[recording->nodes[i].parent];
         nodes[i].total_ns += nodes[i].self_ns;
+        nodes[i].total_samples += nodes[i].samples;
         if (!i || !nodes[i].recursive)
             continue;
-        nodes[parent].total_ns += nodes[i].total_ns;
-        nodes[parent].recursive = true;
+        parent->total_ns += nodes[i].total_ns;
+        parent->total_samples += nodes[i].total_samples;
+        parent->recursive = true;
     }
 }
 
-/* Moves the nodes that are used to the front. `places` receives where each went. */
-static uint32_t squeeze(const struct recording *recording, struct tree_node *nodes, uint32_t *places)
+static void add_node(struct tree_node *sum, const struct tree_node *node)
 {
+    sum->calls += node->calls;
+    sum->samples += node->samples;
+    sum->total_samples += node->total_samples;
+    sum->self_ns += node->self_ns;
+    sum->total_ns += node->total_ns;
+}
+
+/* Nodes of one function that differ only in the line they were left at are one, unless lines are asked for. */
+struct squeezing {
+    const struct recording *recording;
+    struct tree_node *nodes;
+    uint32_t *places; /* by node of the recording: where it went */
+    struct map seen;  /* (parent's place, code) → place, when merging */
+    bool lines;       /* are asked for */
+    bool merging;
+};
+
+static bool has_lines(const struct recording *recording)
+{
+    for (uint32_t i = 1; i < recording->nodes_count; i++)
+        if (recording->nodes[i].line)
+            return true;
+    return false;
+}
+
+/* Where to put the node: an earlier place, the next, or MAP_NONE when memory ran out. */
+static uint32_t place_of(struct squeezing *squeezing, const struct node *node, uint32_t next)
+{
+    if (!squeezing->merging)
+        return next;
+    uint64_t key = map_pair(squeezing->places[node->parent], node->code);
+    uint32_t place = map_get(&squeezing->seen, key);
+    if (place != MAP_NONE)
+        return place;
+    return map_set(&squeezing->seen, key, next) ? next : MAP_NONE;
+}
+
+/* Moves the nodes that are used to the front. How many there are; 0 when memory ran out. */
+static uint32_t squeeze(struct squeezing *squeezing)
+{
+    struct tree_node *nodes = squeezing->nodes;
     uint32_t used = 1;
-    for (uint32_t i = 1; i < recording->nodes_count; i++) {
+    for (uint32_t i = 1; i < squeezing->recording->nodes_count; i++) {
+        const struct node *node = &squeezing->recording->nodes[i];
         if (!nodes[i].recursive)
             continue;
-        places[i] = used;
+        uint32_t place = place_of(squeezing, node, used);
+        if (place == MAP_NONE)
+            return 0;
+        squeezing->places[i] = place;
+        if (place < used) {
+            add_node(&nodes[place], &nodes[i]);
+            continue;
+        }
         nodes[used] = nodes[i];
-        nodes[used].parent = places[recording->nodes[i].parent];
-        nodes[used].code = recording->nodes[i].code;
+        nodes[used].parent = squeezing->places[node->parent];
+        nodes[used].code = node->code;
+        nodes[used].line = squeezing->lines ? node->line : 0;
         used++;
     }
     return used;
@@ -165,16 +254,17 @@ static int fill_exact(const struct recording *recording, const struct selection 
                       struct err *err)
 {
     uint32_t count = recording->nodes_count ? recording->nodes_count : 1;
-    uint32_t *places = calloc(count, sizeof *places);
-    tree->nodes = calloc(count, sizeof *tree->nodes);
-    if (!tree->nodes || !places) {
-        free(places);
-        return err_set(err, "not enough memory for a call tree of %u nodes", count);
+    struct squeezing squeezing = {.recording = recording, .lines = selection && selection->lines};
+    squeezing.merging = !squeezing.lines && has_lines(recording);
+    squeezing.places = calloc(count, sizeof *squeezing.places);
+    squeezing.nodes = tree->nodes = calloc(count, sizeof *tree->nodes);
+    if (tree->nodes && squeezing.places) {
+        add_rows(recording, selection, tree->nodes);
+        tree->count = squeeze(&squeezing);
     }
-    add_rows(recording, selection, tree->nodes);
-    tree->count = squeeze(recording, tree->nodes, places);
-    free(places);
-    return 0;
+    free(squeezing.places);
+    map_clear(&squeezing.seen);
+    return tree->count ? 0 : err_set(err, "not enough memory for a call tree of %u nodes", count);
 }
 
 int tree_build_exact(const struct recording *recording, const struct selection *selection, struct tree *tree,

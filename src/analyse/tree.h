@@ -2,7 +2,8 @@
  * tree: the calling-context tree of a chosen part of a recording, with inclusive times.
  *
  * Nodes are in top-down order (a parent before its children), node 0 is the root; children of a node are
- * linked, hottest first. For a recording that holds only a flat profile (.prof) the tree is estimated from
+ * linked, hottest first. It is made of the calls, exactly counted, or in a recording that has none of the samples,
+ * whose weights are the times. For a recording that holds only a flat profile (.prof) the tree is estimated from
  * caller pairs by splitting a callee's time in proportion, and `estimated` is set.
  * Nothing here recurses: a tree may be as deep as it has nodes.
  */
@@ -14,20 +15,27 @@
 
 struct err;
 struct recording;
+struct sample_row;
 
-/* Which part: 0 = all. Ids of the recording. */
+/* Which part of a recording, and how it is seen. A zeroed struct takes all processes and threads, and of samples
+ * those of threads that ran. */
 struct selection {
-    uint32_t process;
-    uint32_t thread;
+    uint32_t process, thread; /* ids of the recording; 0 = all */
+    bool idle;                /* samples of idle threads, too */
+    bool gil;                 /* only samples of threads that held the GIL */
+    bool lines;               /* a function's lines are nodes of their own, where they are known */
 };
 
 struct tree_node {
     uint32_t code;
+    uint32_t line; /* 0 unless the selection asks for lines */
     uint32_t parent;
     uint32_t first_child, next_sibling; /* 0 = none */
     uint32_t depth;
-    bool recursive; /* an ancestor has the same code */
-    uint64_t calls;
+    bool recursive;         /* an ancestor has the same code */
+    uint64_t calls;         /* 0 in what was sampled */
+    uint64_t samples;       /* that ended here; 0 in what was traced */
+    uint64_t total_samples; /* with those below */
     uint64_t self_ns;
     uint64_t total_ns;
 };
@@ -63,5 +71,10 @@ int tree_link(struct tree *tree, uint32_t code_count, struct err *err);
 bool tree_selection_has(const struct selection *selection, const struct recording *recording,
                         uint32_t thread);
 bool tree_selection_is_all(const struct selection *selection);
+/* Whether it takes in the sample. */
+bool tree_selection_has_sample(const struct selection *selection, const struct recording *recording,
+                               const struct sample_row *sample);
+/* Whether trees of this recording are made of samples. */
+bool tree_is_sampled(const struct recording *recording);
 
 #endif

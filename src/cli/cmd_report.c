@@ -25,6 +25,7 @@ struct values {
     int64_t depth;
     const char *by;
     const char *process, *thread;
+    bool idle, gil;
     bool strip_dirs, full_filenames;
     bool findings;
     bool csv, json;
@@ -67,6 +68,8 @@ static const struct option options[] = {
     {"depth", 0, OPTION_NUMBER, "N", FIELD(depth), NULL, "Cut a tree N calls deep."},
     {"process", 0, OPTION_TEXT, "PID", FIELD(process), NULL, "Only this process."},
     {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
+    {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
+    {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Of samples: only those of threads that held the GIL."},
     {"Output", .kind = OPTION_HEADING},
     {"strip-dirs", 0, OPTION_FLAG, NULL, FIELD(strip_dirs), NULL, "Show file names without folders."},
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
@@ -152,6 +155,8 @@ static int choose(const struct values *values, const struct recording *recording
     report->sort = values->sort.items;
     report->sort_count = values->sort.count;
     report->reverse = values->reverse;
+    report->selection.idle = values->idle;
+    report->selection.gil = values->gil;
     report->restrictions = values->restrictions.items;
     report->restriction_count = values->restrictions.count;
     report->min_percent = values->min_percent > 0 ? values->min_percent : -1;
@@ -256,6 +261,9 @@ const struct command command_report = {
         "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "
         "tottime "
         "(seconds in the function itself), cumtime (with all that it called), and both for one call.\n\n"
+        "A sampled recording has no calls: own and total are the samples with the function innermost and "
+        "anywhere on "
+        "the stack, each with its share of the time.\n\n"
         "A cProfile file knows who called whom but no whole paths: its tree is an estimate, and says so.",
     .examples = "sonde report\tthe newest recording in this folder\n"
                 "sonde report -s cumulative -n 10 out.prof\tas pstats' sort_stats and print_stats\n"

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 
+extern const struct command command_export;
 extern const struct command command_graph;
 extern const struct command command_help;
 extern const struct command command_info;

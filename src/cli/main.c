@@ -18,6 +18,7 @@ const struct command *const sonde_commands[] = {
     &command_report,
     &command_info,
     &command_graph,
+    &command_export,
     &command_merge,
     &command_help,
     &command_list,

@@ -62,8 +62,8 @@ static bool fill_rows(struct labels *labels, const struct recording *recording,
         uint32_t label = label_of(labels, recording, row->code);
         if (!label)
             return false;
-        labels->rows[label].calls += row->calls;
-        labels->rows[label].primitive_calls += row->primitive_calls;
+        labels->rows[label].calls += row->calls + row->total_samples;
+        labels->rows[label].primitive_calls += row->primitive_calls + row->total_samples;
         labels->rows[label].self_ns += row->self_ns;
         labels->rows[label].total_ns += row->total_ns;
     }
@@ -75,6 +75,8 @@ static bool fill_edges(struct labels *labels, const struct recording *recording,
 {
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         struct edge_row edge = functions->edges[i];
+        edge.calls += edge.total_samples;
+        edge.primitive_calls += edge.total_samples;
         edge.caller = label_of(labels, recording, edge.caller);
         edge.callee = label_of(labels, recording, edge.callee);
         if (!edge.caller || !edge.callee)

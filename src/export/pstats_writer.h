@@ -3,7 +3,7 @@
  *
  * Only types of marshal version 2 are used, so pstats of every Python from 2.7 on, SnakeViz and gprof2dot
  * read it. pstats knows a function by (file, line, name) alone: functions that share these become one entry
- * with the sum of their numbers.
+ * with the sum of their numbers. Of what was sampled, the calls are the samples with the function on the stack.
  */
 #ifndef SONDE_EXPORT_PSTATS_WRITER_H
 #define SONDE_EXPORT_PSTATS_WRITER_H

@@ -59,6 +59,8 @@ static void put_run(struct document *document)
     put_number(json, "total_ns", document->functions.total_ns);
     put_number(json, "total_calls", document->functions.total_calls);
     put_number(json, "total_primitive_calls", document->functions.total_primitive_calls);
+    if (document->functions.sampled)
+        put_number(json, "total_samples", document->functions.total_samples);
 }
 
 static void put_findings(struct document *document)
@@ -143,6 +145,12 @@ static void put_times(struct json *json, uint64_t calls, uint64_t primitive_call
     put_number(json, "total_ns", total_ns);
 }
 
+static void put_samples(struct json *json, uint64_t samples, uint64_t total_samples)
+{
+    put_number(json, "samples", samples);
+    put_number(json, "total_samples", total_samples);
+}
+
 static void put_function(struct document *document, const struct function_row *row)
 {
     const struct code *code = &document->recording->codes[row->code];
@@ -164,6 +172,8 @@ static void put_function(struct document *document, const struct function_row *r
         json_bool(json, true);
     }
     put_times(json, row->calls, row->primitive_calls, row->self_ns, row->total_ns);
+    if (document->functions.sampled)
+        put_samples(json, row->samples, row->total_samples);
     json_end_object(json);
     bytes_clear(&module);
 }
@@ -186,6 +196,8 @@ static void put_functions(struct document *document)
         json_key(json, "callee");
         put_index(document, edge->callee);
         put_times(json, edge->calls, edge->primitive_calls, edge->self_ns, edge->total_ns);
+        if (functions->sampled)
+            put_samples(json, edge->samples, edge->total_samples);
         json_end_object(json);
     }
     json_end_array(json);
@@ -207,6 +219,10 @@ static void put_tree(struct document *document)
         json_unsigned(json, node->calls);
         json_unsigned(json, node->self_ns);
         json_unsigned(json, node->total_ns);
+        if (document->functions.sampled) {
+            json_unsigned(json, node->samples);
+            json_unsigned(json, node->total_samples);
+        }
         json_end_array(json);
     }
     json_end_array(json);

@@ -62,7 +62,7 @@ static void put_edge(const struct recording *recording, const struct edge_row *e
                      const struct report_options *options, struct bytes *out)
 {
     char calls[48];
-    int size = snprintf(calls, sizeof calls, "%" PRIu64, edge->calls);
+    int size = snprintf(calls, sizeof calls, "%" PRIu64, edge->calls + edge->total_samples);
     if (edge->primitive_calls != edge->calls)
         snprintf(calls + size, sizeof calls - (size_t)size, "/%" PRIu64, edge->primitive_calls);
     bytes_putf(out, "    %9s %8.3f %8.3f  ", calls, (double)edge->self_ns / 1e9,
@@ -100,7 +100,8 @@ int callers_text_put(const struct recording *recording, const struct functions *
     for (uint32_t i = 0; i < listing.count; i++)
         listing.edges[i] = &functions->edges[i];
     qsort_r(listing.edges, listing.count, sizeof *listing.edges, compare, &listing);
-    bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n", "ncalls", "tottime", "cumtime");
+    bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n", functions->sampled ? "samples" : "ncalls",
+               "tottime", "cumtime");
     for (uint32_t i = 0; i < ranking->count; i++)
         put_function(recording, &listing, ranking->rows[i].id, options, out);
     free(listing.edges);

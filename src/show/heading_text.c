@@ -27,17 +27,9 @@ static const char *mode_words(const char *mode)
         return "recording";
     if (strcmp(mode, "pstats") == 0)
         return "cProfile file";
+    if (strcmp(mode, "sample") == 0)
+        return "samples";
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
-}
-
-static void put_counts(const struct functions *functions, uint32_t thread_count, struct bytes *out)
-{
-    bytes_putf(out, "%s function calls", quantity_count(functions->total_calls).text);
-    if (functions->total_primitive_calls != functions->total_calls)
-        bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
-    bytes_putf(out, " in %.3f seconds", (double)functions->total_ns / 1e9);
-    if (thread_count > 1)
-        bytes_putf(out, ", %u threads added up", thread_count);
 }
 
 static uint32_t count_threads(const struct recording *recording, const struct selection *selection)
@@ -46,6 +38,43 @@ static uint32_t count_threads(const struct recording *recording, const struct se
     for (uint32_t i = 1; i < recording->threads_count; i++)
         count += tree_selection_has(selection, recording, i);
     return count;
+}
+
+/* Of the threads that are shown: those that were taken, and those that the selection leaves out. */
+static void put_sample_counts(const struct recording *recording, const struct selection *selection,
+                              struct bytes *out)
+{
+    uint64_t taken = 0, left_out = 0;
+    for (uint32_t i = 0; i < recording->samples_count; i++) {
+        const struct sample_row *sample = &recording->samples[i];
+        bool of_thread = tree_selection_has(selection, recording, sample->thread);
+        bool shown = of_thread && tree_selection_has_sample(selection, recording, sample);
+        taken += shown ? sample->count : 0;
+        left_out += of_thread && !shown ? sample->count : 0;
+    }
+    const char *errors = recording_meta(recording, "errors"), *rate = recording_meta(recording, "rate_hz");
+    bytes_putf(out, "Samples: %s Errors: %s", quantity_count(taken + left_out).text, errors ? errors : "0");
+    if (rate)
+        bytes_putf(out, " at %s Hz", rate);
+    if (left_out)
+        bytes_putf(out, ", %s %s left out", quantity_count(left_out).text,
+                   selection->gil ? "without the GIL" : "idle");
+}
+
+static void put_counts(const struct recording *recording, const struct functions *functions,
+                       const struct selection *selection, struct bytes *out)
+{
+    if (functions->sampled)
+        put_sample_counts(recording, selection, out);
+    else
+        bytes_putf(out, "%s function calls", quantity_count(functions->total_calls).text);
+    if (functions->total_primitive_calls != functions->total_calls)
+        bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
+    bytes_putf(out, functions->sampled ? "; %.3f seconds" : " in %.3f seconds",
+               (double)functions->total_ns / 1e9);
+    uint32_t thread_count = count_threads(recording, selection);
+    if (thread_count > 1)
+        bytes_putf(out, ", %u threads added up", thread_count);
 }
 
 static void put_number(struct bytes *line, uint32_t count, const char *noun, const char *plural)
@@ -126,9 +155,12 @@ void heading_text_put(const struct recording *recording, const struct functions 
     put_origin(recording, functions, options, &line);
     if (!line.failed)
         terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
-    bytes_clear(&line);
+    bytes_reset(&line);
+    put_counts(recording, functions, &options->selection, &line);
+    bytes_put_u8(&line, '\0');
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
-    put_counts(functions, count_threads(recording, &options->selection), out);
+    if (!line.failed)
+        terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
-    bytes_put_u8(out, '\n');
+    bytes_clear(&line);
 }

@@ -79,49 +79,71 @@ struct calls_text {
     int size;
 };
 
-static struct calls_text calls_text(const struct ranking_row *entry)
+/* What the first column says: calls, or samples that ended here. */
+static struct calls_text calls_text(const struct ranking_row *entry, bool sampled)
 {
     struct calls_text calls;
-    calls.size = snprintf(calls.text, sizeof calls.text, "%" PRIu64, entry->calls);
+    calls.size = snprintf(calls.text, sizeof calls.text, "%" PRIu64, sampled ? entry->samples : entry->calls);
     if (entry->primitive_calls != entry->calls)
         calls.size += snprintf(calls.text + calls.size, sizeof calls.text - (size_t)calls.size, "/%" PRIu64,
                                entry->primitive_calls);
     return calls;
 }
 
-static void put_row(const struct report_options *options, const struct ranking_row *entry, int calls_width,
-                    uint64_t total_ns, struct bytes *out)
+static double share_of(uint64_t part, uint64_t whole)
 {
-    double share = total_ns ? (double)entry->self_ns / (double)total_ns : 0;
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* The figure by which a row is hot. */
+static void put_own_time(const struct report_options *options, const struct ranking_row *entry,
+                         uint64_t total_ns, struct bytes *out)
+{
+    double share = share_of(entry->self_ns, total_ns);
     enum terminal_style style = share >= HOT_SHARE    ? TERMINAL_HOT
                                 : share >= WARM_SHARE ? TERMINAL_WARM
                                                       : TERMINAL_PLAIN;
-    bytes_putf(out, "%*s", calls_width, calls_text(entry).text);
     if (style)
         terminal_style(&options->terminal, style, out);
     put_seconds((double)entry->self_ns, true, out);
     if (style)
         terminal_style(&options->terminal, TERMINAL_PLAIN, out);
-    put_seconds((double)entry->self_ns / (double)entry->calls, entry->calls, out);
-    put_seconds((double)entry->total_ns, true, out);
-    put_seconds((double)entry->total_ns / (double)entry->primitive_calls, entry->primitive_calls, out);
+}
+
+static void put_row(const struct report_options *options, const struct ranking_row *entry, int calls_width,
+                    const struct functions *functions, struct bytes *out)
+{
+    bytes_putf(out, "%*s", calls_width, calls_text(entry, functions->sampled).text);
+    put_own_time(options, entry, functions->total_ns, out);
+    if (functions->sampled) {
+        bytes_putf(out, " %7.1f%% %8" PRIu64 " %7.1f%%", share_of(entry->self_ns, functions->total_ns) * 100,
+                   entry->total_samples, share_of(entry->total_ns, functions->total_ns) * 100);
+    } else {
+        put_seconds((double)entry->self_ns / (double)entry->calls, entry->calls, out);
+        put_seconds((double)entry->total_ns, true, out);
+        put_seconds((double)entry->total_ns / (double)entry->primitive_calls, entry->primitive_calls, out);
+    }
     bytes_put_u8(out, ' ');
     terminal_fit(&options->terminal, entry->label, (unsigned)calls_width + TIMES_WIDTH, out);
     bytes_put_u8(out, '\n');
 }
 
-static void put_table(const struct report_options *options, const struct ranking *ranking, uint64_t total_ns,
-                      struct bytes *out)
+static void put_table(const struct report_options *options, const struct ranking *ranking,
+                      const struct functions *functions, struct bytes *out)
 {
     static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process"};
     int width = CALLS_WIDTH;
-    for (uint32_t i = 0; i < ranking->count; i++)
-        width = calls_text(&ranking->rows[i]).size > width ? calls_text(&ranking->rows[i]).size : width;
+    for (uint32_t i = 0; i < ranking->count; i++) {
+        int size = calls_text(&ranking->rows[i], functions->sampled).size;
+        width = size > width ? size : width;
+    }
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
-    bytes_putf(out, "%*s  tottime  percall  cumtime  percall %s\n", width, "ncalls", names[options->by]);
+    bytes_putf(out, "%*s  tottime %s %s\n", width, functions->sampled ? "own" : "ncalls",
+               functions->sampled ? "       %    total        %" : " percall  cumtime  percall",
+               names[options->by]);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < ranking->count; i++)
-        put_row(options, &ranking->rows[i], width, total_ns, out);
+        put_row(options, &ranking->rows[i], width, functions, out);
 }
 
 static void put_order(const struct report_options *options, uint32_t shown, uint32_t all, struct bytes *out)
@@ -152,9 +174,11 @@ static int put_rows(const struct recording *recording, const struct functions *f
     if (all)
         put_order(options, ranking.count, all, out);
     if (!all)
-        bytes_put_text(out, "Nothing to show: no calls were recorded here\n");
+        bytes_putf(out, "Nothing to show: no %s here\n",
+                   recording->samples_count ? "samples of running threads are (--idle shows the others)"
+                                            : "calls were recorded");
     else if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
-        put_table(options, &ranking, functions->total_ns, out);
+        put_table(options, &ranking, functions, out);
     else
         result = callers_text_put(recording, functions, &ranking, options, out, err);
     ranking_clear(&ranking);

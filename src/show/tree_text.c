@@ -82,7 +82,7 @@ static void put_node(struct drawing *drawing, uint32_t at, unsigned indent)
         if (hot)
             terminal_style(terminal, TERMINAL_PLAIN, drawing->out);
     }
-    bytes_putf(drawing->out, " %9" PRIu64 "  ", node->calls);
+    bytes_putf(drawing->out, " %9" PRIu64 "  ", node->calls + node->total_samples);
     put_name(drawing, node, indent, node->parent && !branches(drawing, node->parent));
 }
 
@@ -121,9 +121,10 @@ static void put_caption(const struct drawing *drawing)
     bytes_putf(drawing->out, "Paths below %g%% of the time are left out (--min-percent)\n\n",
                min_percent(options));
     terminal_style(&options->terminal, TERMINAL_BOLD, drawing->out);
-    bytes_put_text(drawing->out, drawing->bottom_up
-                                     ? " tottime       %    ncalls  filename:lineno(function)\n"
-                                     : " cumtime       %  tottime    ncalls  filename:lineno(function)\n");
+    bytes_putf(drawing->out,
+               drawing->bottom_up ? " tottime       %%   %s  filename:lineno(function)\n"
+                                  : " cumtime       %%  tottime   %s  filename:lineno(function)\n",
+               tree_is_sampled(drawing->recording) ? "samples" : " ncalls");
     terminal_style(&options->terminal, TERMINAL_PLAIN, drawing->out);
 }
 

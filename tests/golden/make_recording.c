@@ -1,10 +1,19 @@
-/* Writes a small .sonde recording with round numbers to standard output: tests/golden/inputs/small.sonde, which
- * is kept in the repository so that files of today stay readable. Two processes, three threads, recursion. */
+/*
+ * Writes .sonde recordings with known numbers to standard output:
+ *
+ *     make_recording small        two processes, three threads, recursion
+ *     make_recording sampled      the same program, sampled at 100 Hz, with idle threads and a hostile name
+ *     make_recording large N      N samples of stacks about 30 deep, for measurements
+ *
+ * The first two are kept in tests/golden/inputs, so that files of today stay readable.
+ */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "store/compress.h"
 #include "store/recording.h"
 #include "store/writer.h"
 
@@ -100,11 +109,124 @@ static void put_recording(struct writer *writer)
                             .text = text(writer, "calls were charged to their caller: the tree was full")});
 }
 
-int main(void)
+/* ---- samples ---- */
+
+#define PERIOD_NS UINT64_C(10000000)
+
+/* A sampled thread: each sample follows the one before. */
+struct sampler {
+    struct writer *writer;
+    uint32_t thread;
+    uint64_t now_ns;
+};
+
+static void sample(struct sampler *sampler, uint32_t node, uint32_t count, uint8_t state)
+{
+    writer_sample(sampler->writer, &(struct sample_row){.time_ns = sampler->now_ns,
+                                                        .weight_ns = count * PERIOD_NS,
+                                                        .thread = sampler->thread,
+                                                        .node = node,
+                                                        .count = count,
+                                                        .state = state});
+    sampler->now_ns += count * PERIOD_NS;
+}
+
+static void samples(struct sampler *sampler, uint32_t node, uint32_t count, uint8_t state)
+{
+    while (count--)
+        sample(sampler, node, 1, state);
+}
+
+static uint32_t line(struct writer *writer, uint32_t parent, uint32_t code, uint32_t at)
+{
+    return writer_node(writer, &(struct node){.parent = parent, .code = code, .line = at});
+}
+
+/* 30 samples: 26 of a running thread, 20 of them with the GIL. */
+static void sample_main(struct writer *writer, uint32_t thread, uint32_t root)
+{
+    const uint8_t running = SAMPLE_RUNNING, python = SAMPLE_RUNNING | SAMPLE_GIL;
+    struct sampler main_thread = {writer, thread, 1000000000};
+    uint32_t solve = code(writer, "solver.step", "/home/me/project/solver/step.py", 10, "solve");
+    uint32_t visit = code(writer, "solver.step", "/home/me/project/solver/step.py", 40, "Tree.visit");
+    uint32_t hostile = code(writer, "__main__", "/home/me/project/run.py", 30, "</title>;\"x\" & 'y'\n<b>");
+    uint32_t load =
+        code(writer, "json.decoder", "/usr/lib/python3.12/json/decoder.py", 332, "JSONDecoder.decode");
+    uint32_t main_line = line(writer, 0, root, 20), solve_line = line(writer, main_line, solve, 12);
+    uint32_t outer = line(writer, solve_line, visit, 41), inner = line(writer, outer, visit, 43);
+    samples(&main_thread, solve_line, 8, python);
+    samples(&main_thread, line(writer, main_line, solve, 14), 4, python);
+    samples(&main_thread, inner, 6, running);
+    sample(&main_thread, line(writer, main_line, solve, 15), 4, 0);
+    samples(&main_thread, outer, 4, python);
+    samples(&main_thread, line(writer, main_line, load, 337), 3, python | SAMPLE_GC);
+    samples(&main_thread, line(writer, main_line, hostile, 31), 1, python);
+}
+
+static void put_samples(struct writer *writer)
+{
+    uint32_t first = process(writer, 4200, 0, "python run.py --size 10");
+    uint32_t second = process(writer, 4201, first, "python -c from multiprocessing.spawn import spawn_main");
+    uint32_t root = code(writer, "__main__", "/home/me/project/run.py", 1, "<module>");
+    uint32_t worker = code(writer, "solver.pool", "/home/me/project/solver/pool.py", 7, "worker");
+    struct sampler pool = {writer, 0, 1050000000}, child = {writer, 0, 1100000000};
+    sample_main(writer, thread(writer, first, 4200, "MainThread"), root);
+    pool.thread = thread(writer, first, 4202, "Thread-1 (worker)");
+    samples(&pool, line(writer, 0, worker, 9), 2, SAMPLE_RUNNING);
+    sample(&pool, line(writer, 0, worker, 11), 10, 0);
+    samples(&pool, line(writer, 0, worker, 9), 3, SAMPLE_RUNNING);
+    child.thread = thread(writer, second, 4201, "MainThread");
+    samples(&child, line(writer, 0, worker, 9), 5, SAMPLE_RUNNING | SAMPLE_GIL);
+    writer_meta(writer, "mode", "sample");
+    writer_meta(writer, "rate_hz", "100");
+    writer_meta(writer, "samples", "50");
+    writer_meta(writer, "errors", "2");
+}
+
+#define LARGE_DEPTH 30
+
+/* Stacks that share their outer frames, as those of a program do; the same on every machine. */
+static void put_large(struct writer *writer, uint32_t count)
+{
+    uint32_t owner = process(writer, 4300, 0, "python large.py"), codes[200], random = 1;
+    uint32_t first = thread(writer, owner, 4300, "MainThread"), second = thread(writer, owner, 4301, "pool");
+    for (uint32_t i = 0; i < 200; i++) {
+        char name[32], file[64];
+        snprintf(name, sizeof name, "function_%u", i);
+        snprintf(file, sizeof file, "/home/me/project/large/part_%u.py", i / 10);
+        codes[i] = code(writer, "large", file, 10 * i + 1, name);
+    }
+    uint32_t stack[LARGE_DEPTH + 1] = {0};
+    for (uint64_t i = 0; i < count; i++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t depth = i ? LARGE_DEPTH - 1 - (random >> 8) % 4 : 0;
+        for (; depth < LARGE_DEPTH; depth++) {
+            random = random * 1664525 + 1013904223;
+            uint32_t pick = codes[(depth * 7 + (random >> 20) % 3) % 200];
+            stack[depth + 1] = line(writer, stack[depth], pick, 1 + (random >> 28));
+        }
+        writer_sample(writer, &(struct sample_row){.time_ns = 1000000000 + i * 1000000 + (random >> 14),
+                                                   .weight_ns = 1000000,
+                                                   .thread = i % 2 ? second : first,
+                                                   .node = stack[LARGE_DEPTH],
+                                                   .count = 1,
+                                                   .state = SAMPLE_RUNNING});
+    }
+    writer_meta(writer, "mode", "sample");
+}
+
+int main(int argc, char **argv)
 {
     struct err err = {0};
-    struct writer *writer = writer_new(&(struct writer_options){.sink = put_to_stdout}, &err);
-    if (writer)
+    const char *which = argc > 1 ? argv[1] : "small";
+    struct writer_options options = {.sink = put_to_stdout,
+                                     .compress = strcmp(which, "large") == 0 ? compress_zstd : NULL};
+    struct writer *writer = writer_new(&options, &err);
+    if (writer && strcmp(which, "sampled") == 0)
+        put_samples(writer);
+    else if (writer && strcmp(which, "large") == 0)
+        put_large(writer, argc > 2 ? (uint32_t)atol(argv[2]) : 1000000);
+    else if (writer)
         put_recording(writer);
     if (!writer || writer_close(writer, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);

@@ -1,0 +1,262 @@
+#include "export/chrome_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/timeline.h"
+#include "analyse/tree.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "export/frames.h"
+#include "export/stream.h"
+#include "store/recording.h"
+
+#define PID_STEP 4194304
+
+/* A function on the stack, and since when. */
+struct open_call {
+    uint32_t node;
+    uint64_t start_ns;
+};
+
+struct trace {
+    const struct recording *recording;
+    const struct frame_style *style;
+    struct frames frames;
+    struct bytes words; /* of all frames */
+    size_t *words_at;   /* by frame: where its words begin; those of the next, where they end */
+    struct timeline_axis axis;
+    struct stream *stream;
+    struct json json;
+    struct open_call *open; /* root first */
+    uint32_t depth;
+    uint32_t *stack; /* the nodes of the next span, leaf first */
+    uint64_t *pids;  /* by process, as shown */
+    struct map seen_pids;
+    uint64_t pid, tid;
+    struct bytes name;
+    bool failed;
+};
+
+static void put_number(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
+/* Microseconds with their nanoseconds: as a double they would lose digits. */
+static void put_time(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_unsigned(json, ns / 1000);
+    if (ns % 1000) {
+        const char digits[4] = {'.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10),
+                                (char)('0' + ns % 10)};
+        bytes_put(json->out, digits, sizeof digits);
+    }
+}
+
+static void begin_event(struct trace *trace, const char *phase)
+{
+    struct json *json = &trace->json;
+    json_line(json);
+    json_begin_object(json);
+    put_text(json, "ph", phase);
+    put_number(json, "pid", trace->pid);
+    put_number(json, "tid", trace->tid);
+}
+
+/* What every event of a frame says in the same words: made once, copied a million times. */
+static void make_words(struct trace *trace, const struct frame *frame)
+{
+    struct json json = {.out = &trace->words, .comma = true};
+    const char *file = frames_file(trace->recording, trace->style, frame->code);
+    bytes_reset(&trace->name);
+    frames_put_name(trace->recording, trace->style, frame->code, &trace->name);
+    json_key(&json, "name");
+    json_text(&json, (const char *)trace->name.data, trace->name.size);
+    put_text(&json, "cat", "sonde");
+    if (!file[0])
+        return;
+    json_key(&json, "args");
+    json_begin_object(&json);
+    put_text(&json, "filename", file);
+    if (frame->line)
+        put_number(&json, "line", frame->line);
+    json_end_object(&json);
+}
+
+static void make_all_words(struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->frames.count; i++) {
+        trace->words_at[i] = trace->words.size;
+        make_words(trace, &trace->frames.rows[i]);
+    }
+    trace->words_at[trace->frames.count] = trace->words.size;
+}
+
+/* The innermost open function ends. */
+static void close_call(struct trace *trace, uint64_t end_ns)
+{
+    struct json *json = &trace->json;
+    const struct open_call *call = &trace->open[--trace->depth];
+    uint32_t frame = trace->frames.of_node[call->node];
+    size_t words_at = trace->words_at[frame];
+    begin_event(trace, "X");
+    put_time(json, "ts", call->start_ns - trace->axis.begin_ns);
+    put_time(json, "dur", end_ns - call->start_ns);
+    bytes_put(json->out, trace->words.data + words_at, trace->words_at[frame + 1] - words_at);
+    json_end_object(json);
+    stream_drain(trace->stream);
+}
+
+static bool is_same(const struct trace *trace, uint32_t a, uint32_t b)
+{
+    return trace->recording->nodes[a].code == trace->recording->nodes[b].code;
+}
+
+static void put_span(struct trace *trace, const struct span *span)
+{
+    uint32_t depth = 0, same = 0;
+    for (uint32_t node = span->node == TIMELINE_GAP ? 0 : span->node; node;
+         node = trace->recording->nodes[node].parent)
+        trace->stack[depth++] = node;
+    while (same < depth && same < trace->depth &&
+           is_same(trace, trace->stack[depth - 1 - same], trace->open[same].node))
+        same++;
+    while (trace->depth > same)
+        close_call(trace, span->start_ns);
+    for (; trace->depth < depth; trace->depth++)
+        trace->open[trace->depth] =
+            (struct open_call){trace->stack[depth - 1 - trace->depth], span->start_ns};
+}
+
+static void put_metadata(struct trace *trace, const char *what, const char *text)
+{
+    struct json *json = &trace->json;
+    begin_event(trace, "M");
+    put_text(json, "name", what);
+    json_key(json, "args");
+    json_begin_object(json);
+    put_text(json, "name", text);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+/* Processes of several hosts may have one pid; Linux has none from PID_STEP on. */
+static uint64_t shown_pid(struct trace *trace, uint32_t id)
+{
+    uint64_t pid = trace->recording->processes[id].pid;
+    if (map_get(&trace->seen_pids, pid) != MAP_NONE)
+        pid += (uint64_t)id * PID_STEP;
+    trace->failed |= !map_set(&trace->seen_pids, pid, id);
+    return pid;
+}
+
+static void put_process(struct trace *trace, uint32_t id)
+{
+    const struct process *process = &trace->recording->processes[id];
+    const char *command = recording_text(trace->recording, process->command);
+    struct bytes text = {0};
+    if (process->rank != UINT32_MAX)
+        bytes_putf(&text, "rank %u: ", process->rank);
+    bytes_put_text(&text, command[0] ? command : "python");
+    bytes_put_u8(&text, '\0');
+    trace->pid = trace->tid = trace->pids[id] = shown_pid(trace, id);
+    if (!text.failed)
+        put_metadata(trace, "process_name", (const char *)text.data);
+    bytes_clear(&text);
+}
+
+static void put_thread(struct trace *trace, const struct selection *selection, uint32_t id)
+{
+    const struct thread *thread = &trace->recording->threads[id];
+    const char *name = recording_text(trace->recording, thread->name);
+    struct timeline timeline;
+    struct span span;
+    if (!tree_selection_has(selection, trace->recording, id))
+        return;
+    trace->pid = trace->pids[thread->process];
+    trace->tid = thread->tid;
+    if (name[0])
+        put_metadata(trace, "thread_name", name);
+    timeline_begin(&timeline, trace->recording, selection, NULL, trace->axis, id);
+    while (timeline_next(&timeline, &span))
+        put_span(trace, &span);
+    while (trace->depth)
+        close_call(trace, trace->axis.end_ns);
+}
+
+static void put_trace(struct trace *trace, const struct selection *selection)
+{
+    struct json *json = &trace->json;
+    json_begin_object(json);
+    json_key(json, "traceEvents");
+    json_begin_array(json);
+    for (uint32_t i = 1; i < trace->recording->processes_count; i++)
+        put_process(trace, i);
+    for (uint32_t i = 0; i < trace->recording->threads_count; i++)
+        put_thread(trace, selection, i);
+    json_end_array(json);
+    json_line(json);
+    put_text(json, "displayTimeUnit", "ms");
+    json_key(json, "otherData");
+    json_begin_object(json);
+    put_text(json, "exporter", "sonde@" SONDE_VERSION);
+    json_end_object(json);
+    json_end_object(json);
+    bytes_put_u8(json->out, '\n');
+}
+
+static int make_room(struct trace *trace)
+{
+    size_t nodes = (size_t)trace->recording->nodes_count + 1;
+    trace->open = malloc(nodes * sizeof *trace->open);
+    trace->stack = malloc(nodes * sizeof *trace->stack);
+    trace->pids = calloc((size_t)trace->recording->processes_count + 1, sizeof *trace->pids);
+    trace->words_at = calloc((size_t)trace->frames.count + 1, sizeof *trace->words_at);
+    return trace->open && trace->stack && trace->pids && trace->words_at ? 0 : -1;
+}
+
+static void trace_clear(struct trace *trace)
+{
+    free(trace->open);
+    free(trace->stack);
+    free(trace->pids);
+    free(trace->words_at);
+    map_clear(&trace->seen_pids);
+    frames_clear(&trace->frames);
+    bytes_clear(&trace->words);
+    bytes_clear(&trace->name);
+}
+
+int chrome_writer_write(const struct recording *recording, const struct selection *selection,
+                        const struct frame_style *style, struct stream *stream, struct err *err)
+{
+    if (!tree_is_sampled(recording))
+        return err_set(err,
+                       "a Chrome trace needs samples, with their times; this recording has only totals of "
+                       "calls: use --format speedscope or flamegraph");
+    struct trace trace = {
+        .recording = recording, .style = style, .axis = timeline_axis(recording), .stream = stream};
+    trace.json.out = &stream->out;
+    if (frames_build(recording, style, &trace.frames, err) < 0)
+        return -1;
+    trace.failed = make_room(&trace) < 0;
+    if (!trace.failed)
+        make_all_words(&trace);
+    trace.failed |= trace.words.failed || trace.name.failed;
+    if (!trace.failed)
+        put_trace(&trace, selection);
+    bool failed = trace.failed;
+    trace_clear(&trace);
+    return failed ? err_set(err, "not enough memory for the trace") : 0;
+}
