@@ -19,9 +19,10 @@ from pathlib import Path
 LAYERS = {
     "base": set(),
     "python": {"base"},
+    "unwind": {"base"},
     "store": {"base"},
-    "collect": {"base", "python", "store", "symbols"},
-    "symbols": {"base"},
+    "collect": {"base", "python", "unwind", "store", "symbols"},
+    "symbols": {"base", "unwind"},
     "import": {"base", "store"},
     "analyse": {"base", "store", "symbols"},
     "export": {"base", "store", "analyse"},

@@ -1,0 +1,402 @@
+#include "unwind/walk_native.h"
+
+#include <string.h>
+
+enum { REGISTER_RBX = 3, REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_PC = 16 };
+#define KEPT (1u << REGISTER_RBX | 1u << REGISTER_RBP | 1u << REGISTER_RSP | 1u << REGISTER_PC)
+
+/* Leaf functions use this much below the stack pointer. */
+#define RED_ZONE 128
+/* Words looked at in search of a return address: for one guess, and for a whole walk. */
+#define SEARCH_WORDS     256
+#define SEARCH_WORDS_ALL 2048
+/* The ABI aligns the stack to 16 at a call: a frame pointer that was pushed is aligned too. */
+#define FRAME_ALIGNMENT 16
+
+struct walk {
+    const struct modules *modules;
+    const struct walk_native_memory *memory;
+    struct walk_native_cache *cache;
+    const struct walk_native_range *range; /* that of the last load */
+    struct walk_native_registers now;
+    const struct rows_rule *rule; /* of the frame in work */
+    uint32_t module;              /* its entry, or MODULES_NONE */
+    uint32_t flags;               /* of the frame in work */
+    unsigned words_left;
+    bool at_root;
+};
+
+static const struct rows_rule unknown = {.cfa = ROWS_CFA_UNKNOWN};
+
+static inline bool load_from(const struct walk_native_range *range, uint64_t address, uint64_t *value)
+{
+    if (range->high < sizeof *value || address < range->low || address > range->high - sizeof *value)
+        return false;
+    memcpy(value, range->bytes + (address - range->low), sizeof *value);
+    return true;
+}
+
+static bool load_elsewhere(struct walk *walk, uint64_t address, uint64_t *value)
+{
+    const struct walk_native_memory *memory = walk->memory;
+    for (size_t index = 0; index < memory->range_count; index++) {
+        if (load_from(&memory->ranges[index], address, value)) {
+            walk->range = &memory->ranges[index];
+            return true;
+        }
+    }
+    return memory->load && memory->load(memory->context, address, value);
+}
+
+static inline bool load(struct walk *walk, uint64_t address, uint64_t *value)
+{
+    return (walk->range && load_from(walk->range, address, value)) || load_elsewhere(walk, address, value);
+}
+
+/* The last stack pointer and all that is above it are on one known stretch of stack. */
+static bool same_range(const struct walk *walk, uint64_t one, uint64_t other)
+{
+    const struct walk_native_range *range = walk->range;
+    return range && one >= range->low && one < range->high && other >= range->low && other < range->high;
+}
+
+static const struct rows_rule *rule_of(const struct walk *walk, uint32_t module, unsigned number)
+{
+    const struct rows *rows = modules_rows(walk->modules, &walk->modules->entries[module]);
+    return rows ? rows_rule(rows, number) : &unknown;
+}
+
+static unsigned find_number(const struct walk *walk, uint32_t module, uint64_t address)
+{
+    const struct modules_entry *entry = &walk->modules->entries[module];
+    const struct rows *rows = modules_rows(walk->modules, entry);
+    return rows ? rows_find(rows, address - entry->bias) : 0;
+}
+
+/* The rule for this address, and the module it is in (MODULES_NONE: not code that is known). */
+static const struct rows_rule *find_rule(struct walk *walk, uint64_t address, uint32_t *module)
+{
+    static const unsigned slot_bits = __builtin_ctz(WALK_NATIVE_CACHE_SLOTS);
+    uint64_t slot = (address * 0x9e3779b97f4a7c15u) >> (64 - slot_bits);
+    if (walk->cache) {
+        uint64_t value = __atomic_load_n(&walk->cache->slots[slot].value, __ATOMIC_RELAXED);
+        uint64_t key = __atomic_load_n(&walk->cache->slots[slot].key, __ATOMIC_RELAXED);
+        if ((key ^ value) == address && value >> 32 == walk->modules->generation) {
+            *module = value >> 16 & MODULES_MAX;
+            return rule_of(walk, *module, value & ROWS_RULES_MAX);
+        }
+    }
+    *module = modules_find(walk->modules, address);
+    if (*module == MODULES_NONE)
+        return &unknown;
+    unsigned number = find_number(walk, *module, address);
+    if (walk->cache) {
+        uint64_t value = (uint64_t)walk->modules->generation << 32 | (uint64_t)*module << 16 | number;
+        __atomic_store_n(&walk->cache->slots[slot].value, value, __ATOMIC_RELAXED);
+        __atomic_store_n(&walk->cache->slots[slot].key, address ^ value, __ATOMIC_RELAXED);
+    }
+    return rule_of(walk, *module, number);
+}
+
+static inline bool knows(const struct walk *walk, unsigned number)
+{
+    return walk->now.known >> number & 1;
+}
+
+static bool find_cfa(struct walk *walk, uint64_t *cfa)
+{
+    const struct rows_rule *rule = walk->rule;
+    if (!knows(walk, rule->cfa_register))
+        return false;
+    uint64_t address = walk->now.value[rule->cfa_register] + (uint64_t)(int64_t)rule->cfa_offset;
+    uint64_t stack_pointer = walk->now.value[REGISTER_RSP];
+    *cfa = address;
+    if (rule->cfa == ROWS_CFA_PLT && (walk->now.value[REGISTER_PC] & 15) >= (unsigned)rule->cfa_addend)
+        *cfa += 8;
+    if (rule->cfa == ROWS_CFA_LOADED) {
+        if (address < stack_pointer - RED_ZONE || !load(walk, address, cfa))
+            return false;
+        *cfa += (uint64_t)(int64_t)rule->cfa_addend;
+    }
+    /* Callers lie above, unless the code changed to another stack. */
+    return *cfa > stack_pointer || !same_range(walk, *cfa, stack_pointer);
+}
+
+/* Descriptions are late in epilogues: a slot that the stack pointer has passed was popped already, and a frame
+ * register that no longer points into the frame is the caller's. But where the frame is counted from the frame
+ * register, that register is not popped yet, wherever the stack pointer is. */
+static bool is_popped(const struct walk *walk, unsigned number, const struct rows_saved *saved, uint64_t slot,
+                      uint64_t cfa)
+{
+    const struct rows_rule *rule = walk->rule;
+    uint64_t stack_pointer = walk->now.value[REGISTER_RSP];
+    if (saved->place == ROWS_AT_FRAME)
+        return slot < stack_pointer || slot >= cfa;
+    bool counted_from = rule->cfa == ROWS_CFA_REGISTER && rule->cfa_register == number;
+    return slot < (counted_from ? stack_pointer - RED_ZONE : stack_pointer);
+}
+
+static uint64_t base_of(const struct walk *walk, const struct rows_saved *saved, uint64_t cfa)
+{
+    if (saved->place == ROWS_AT_CFA)
+        return cfa;
+    return walk->now.value[saved->place == ROWS_AT_STACK ? REGISTER_RSP : REGISTER_RBP];
+}
+
+/* The caller's value of a register. */
+static void recover(struct walk *walk, struct walk_native_registers *caller, unsigned number,
+                    const struct rows_saved *saved, uint64_t cfa)
+{
+    if (saved->place == ROWS_SAME)
+        return;
+    uint64_t slot = base_of(walk, saved, cfa) + (uint64_t)(int64_t)saved->offset;
+    bool on_stack = saved->place != ROWS_LOST && saved->place != ROWS_IN;
+    if (on_stack && is_popped(walk, number, saved, slot, cfa))
+        return;
+    if (on_stack && load(walk, slot, &caller->value[number]))
+        caller->known |= 1u << number;
+    else
+        caller->known &= ~(1u << number);
+}
+
+static bool find_return(struct walk *walk, uint64_t cfa, uint64_t *address)
+{
+    const struct rows_saved *saved = &walk->rule->saved[ROWS_RETURN];
+    if (saved->place == ROWS_IN) {
+        *address = walk->now.value[(uint8_t)saved->offset % WALK_NATIVE_REGISTERS];
+        return knows(walk, (uint8_t)saved->offset % WALK_NATIVE_REGISTERS);
+    }
+    return load(walk, base_of(walk, saved, cfa) + (uint64_t)(int64_t)saved->offset, address);
+}
+
+/* The caller becomes the frame in work. The caller's registers other than those followed are not known. */
+static void enter(struct walk *walk, const struct walk_native_registers *caller, uint32_t flags)
+{
+    walk->now = *caller;
+    walk->flags = (walk->flags & WALK_NATIVE_GUESSED) | flags;
+}
+
+/* Whether this may be where a call returns to; leaves its rule and module in the walk. */
+static bool is_return_address(struct walk *walk, uint64_t address)
+{
+    uint32_t module;
+    const struct rows_rule *rule = find_rule(walk, address - 1, &module);
+    if (module == MODULES_NONE)
+        return false;
+    walk->rule = rule;
+    walk->module = module;
+    return true;
+}
+
+static void enter_return(struct walk *walk, struct walk_native_registers *caller, uint64_t address,
+                         uint64_t stack_pointer, uint32_t flags)
+{
+    caller->value[REGISTER_PC] = address;
+    caller->value[REGISTER_RSP] = stack_pointer;
+    caller->known &= KEPT;
+    enter(walk, caller, WALK_NATIVE_RETURN | flags);
+}
+
+/* A post-link optimizer that inlines a function keeps the caller's description: the frame pointer that the
+ * inlined code pushed is not in it. */
+static bool guess_pushed_frame(struct walk *walk, uint64_t cfa)
+{
+    struct walk_native_registers caller = walk->now;
+    uint64_t address, frame;
+    if (!load(walk, cfa, &address) || !load(walk, cfa - 8, &frame) || !is_return_address(walk, address))
+        return false;
+    if (!same_range(walk, frame, cfa))
+        return false;
+    caller.value[REGISTER_RBP] = frame;
+    caller.known |= 1u << REGISTER_RBP;
+    enter_return(walk, &caller, address, cfa + 8, WALK_NATIVE_GUESSED);
+    return true;
+}
+
+/* Code made at run time calls its like: there the chain itself is trusted. */
+static bool guess_frame_chain(struct walk *walk)
+{
+    struct walk_native_registers caller = walk->now;
+    uint64_t frame = walk->now.value[REGISTER_RBP], address, outer;
+    if (!knows(walk, REGISTER_RBP) || frame < walk->now.value[REGISTER_RSP] || frame % FRAME_ALIGNMENT)
+        return false;
+    if (!load(walk, frame, &outer) || !load(walk, frame + 8, &address) || (outer && outer <= frame))
+        return false;
+    bool from_made_code = walk->module == MODULES_NONE;
+    if (!is_return_address(walk, address)) {
+        if (!from_made_code || same_range(walk, address, frame) || address < 4096)
+            return false;
+        walk->rule = &unknown;
+        walk->module = MODULES_NONE;
+    }
+    caller.value[REGISTER_RBP] = outer;
+    enter_return(walk, &caller, address, frame + 16, WALK_NATIVE_GUESSED);
+    return true;
+}
+
+/* Code without a description that was interrupted before it used the stack. */
+static bool guess_leaf(struct walk *walk)
+{
+    uint32_t module;
+    uint64_t address, stack_pointer = walk->now.value[REGISTER_RSP];
+    if (walk->flags & WALK_NATIVE_RETURN || !load(walk, stack_pointer, &address))
+        return false;
+    const struct rows_rule *rule = find_rule(walk, address - 1, &module);
+    if (module == MODULES_NONE || rule->cfa == ROWS_CFA_UNKNOWN)
+        return false;
+    struct walk_native_registers caller = walk->now;
+    walk->rule = rule;
+    walk->module = module;
+    enter_return(walk, &caller, address, stack_pointer + 8, WALK_NATIVE_GUESSED);
+    return true;
+}
+
+/* The first word on the stack that is a return address into code with a description. */
+static bool guess_by_search(struct walk *walk)
+{
+    struct walk_native_registers caller = walk->now;
+    uint64_t at = (walk->now.value[REGISTER_RSP] + 7) & ~(uint64_t)7, address;
+    for (unsigned word = 0; word < SEARCH_WORDS && walk->words_left; word++, at += 8, walk->words_left--) {
+        if (!load(walk, at, &address))
+            return false;
+        uint32_t module;
+        const struct rows_rule *rule = find_rule(walk, address - 1, &module);
+        if (module == MODULES_NONE || rule->cfa == ROWS_CFA_UNKNOWN)
+            continue;
+        walk->rule = rule;
+        walk->module = module;
+        enter_return(walk, &caller, address, at + 8, WALK_NATIVE_GUESSED);
+        return true;
+    }
+    return false;
+}
+
+static bool guess(struct walk *walk)
+{
+    return guess_leaf(walk) || guess_frame_chain(walk) || guess_by_search(walk);
+}
+
+/* False: no way on. */
+static bool step_by_rule(struct walk *walk)
+{
+    const struct rows_rule *rule = walk->rule;
+    struct walk_native_registers caller = walk->now;
+    uint64_t cfa, address;
+    if (!find_cfa(walk, &cfa))
+        return guess(walk);
+    if (!find_return(walk, cfa, &address))
+        return guess(walk);
+    recover(walk, &caller, REGISTER_RBP, &rule->saved[ROWS_FRAME], cfa);
+    recover(walk, &caller, REGISTER_RBX, &rule->saved[ROWS_BASE], cfa);
+    if (!is_return_address(walk, address)) {
+        walk->at_root = !address; /* coroutines and hand-made stacks begin with an empty return address */
+        return address && (guess_pushed_frame(walk, cfa) || guess(walk));
+    }
+    enter_return(walk, &caller, address, cfa, 0);
+    return true;
+}
+
+#if defined(__x86_64__)
+/* greg_t of ucontext in the order of the DWARF numbers. */
+static const uint8_t context_order[WALK_NATIVE_REGISTERS] = {
+    REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+/* The kernel's frame: the stack pointer is at the context that it saved. */
+static bool step_over_signal(struct walk *walk)
+{
+    struct walk_native_registers caller = {.known = (1u << WALK_NATIVE_REGISTERS) - 1};
+    uint64_t saved = walk->now.value[REGISTER_RSP] + offsetof(ucontext_t, uc_mcontext.gregs);
+    for (unsigned number = 0; number < WALK_NATIVE_REGISTERS; number++)
+        if (!load(walk, saved + context_order[number] * sizeof(uint64_t), &caller.value[number]))
+            return false;
+    enter(walk, &caller, 0);
+    walk->rule = find_rule(walk, caller.value[REGISTER_PC], &walk->module);
+    return true;
+}
+
+void walk_native_from_context(struct walk_native_registers *registers, const ucontext_t *context)
+{
+    for (unsigned number = 0; number < WALK_NATIVE_REGISTERS; number++)
+        registers->value[number] = (uint64_t)context->uc_mcontext.gregs[context_order[number]];
+    registers->known = (1u << WALK_NATIVE_REGISTERS) - 1;
+}
+
+void walk_native_from_ptrace(struct walk_native_registers *registers, const struct user_regs_struct *user)
+{
+    *registers = (struct walk_native_registers){.value = {user->rax, user->rdx, user->rcx, user->rbx,
+                                                          user->rsi, user->rdi, user->rbp, user->rsp,
+                                                          user->r8, user->r9, user->r10, user->r11, user->r12,
+                                                          user->r13, user->r14, user->r15, user->rip},
+                                                .known = (1u << WALK_NATIVE_REGISTERS) - 1};
+}
+#else
+static bool step_over_signal(struct walk *walk)
+{
+    (void)walk;
+    return false;
+}
+
+void walk_native_from_context(struct walk_native_registers *registers, const ucontext_t *context)
+{
+    (void)context;
+    *registers = (struct walk_native_registers){0};
+}
+
+void walk_native_from_ptrace(struct walk_native_registers *registers, const struct user_regs_struct *user)
+{
+    (void)user;
+    *registers = (struct walk_native_registers){0};
+}
+#endif
+
+/* On to the caller; false when the walk is over. */
+static bool step(struct walk *walk)
+{
+    switch (walk->rule->cfa) {
+    case ROWS_CFA_END:
+        walk->at_root = true;
+        return false;
+    case ROWS_CFA_SIGNAL:
+        return step_over_signal(walk);
+    case ROWS_CFA_UNKNOWN:
+        /* The ABI asks start-up code to clear the frame register: with no description it is the root. */
+        walk->at_root =
+            walk->flags & WALK_NATIVE_RETURN && knows(walk, REGISTER_RBP) && !walk->now.value[REGISTER_RBP];
+        return !walk->at_root && guess(walk);
+    }
+    return step_by_rule(walk);
+}
+
+static void put_frame(struct walk_native_stack *stack, const struct walk *walk)
+{
+    uint32_t signal = walk->rule->cfa == ROWS_CFA_SIGNAL ? WALK_NATIVE_SIGNAL : 0;
+    stack->frames[stack->count++] = (struct walk_native_frame){.address = walk->now.value[REGISTER_PC],
+                                                               .stack_pointer = walk->now.value[REGISTER_RSP],
+                                                               .flags = walk->flags | signal};
+}
+
+void walk_native(struct walk_native_stack *stack, const struct walk_native_registers *registers,
+                 const struct modules *modules, const struct walk_native_memory *memory,
+                 struct walk_native_cache *cache)
+{
+    struct walk walk = {.modules = modules,
+                        .memory = memory,
+                        .cache = cache,
+                        .now = *registers,
+                        .words_left = SEARCH_WORDS_ALL};
+    stack->count = 0;
+    stack->end = WALK_NATIVE_STUCK;
+    if (!knows(&walk, REGISTER_PC) || !knows(&walk, REGISTER_RSP))
+        return;
+    walk.range = memory->range_count ? &memory->ranges[0] : NULL;
+    walk.rule = find_rule(&walk, walk.now.value[REGISTER_PC], &walk.module);
+    do {
+        if (stack->count == stack->capacity) {
+            stack->end = WALK_NATIVE_FULL;
+            return;
+        }
+        put_frame(stack, &walk);
+    } while (step(&walk));
+    stack->end = walk.at_root ? WALK_NATIVE_ROOT : WALK_NATIVE_STUCK;
+}
