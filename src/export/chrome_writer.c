@@ -103,11 +103,9 @@ static void make_all_words(struct trace *trace)
     trace->words_at[trace->frames.count] = trace->words.size;
 }
 
-/* The innermost open function ends. */
-static void close_call(struct trace *trace, uint64_t end_ns)
+static void put_call(struct trace *trace, const struct open_call *call, uint64_t end_ns)
 {
     struct json *json = &trace->json;
-    const struct open_call *call = &trace->open[--trace->depth];
     uint32_t frame = trace->frames.of_node[call->node];
     size_t words_at = trace->words_at[frame];
     begin_event(trace, "X");
@@ -116,6 +114,14 @@ static void close_call(struct trace *trace, uint64_t end_ns)
     bytes_put(json->out, trace->words.data + words_at, trace->words_at[frame + 1] - words_at);
     json_end_object(json);
     stream_drain(trace->stream);
+}
+
+/* Callers first: of events with the same times, the first in the file is taken for the outer one. */
+static void close_calls(struct trace *trace, uint32_t kept, uint64_t end_ns)
+{
+    for (uint32_t i = kept; i < trace->depth; i++)
+        put_call(trace, &trace->open[i], end_ns);
+    trace->depth = kept < trace->depth ? kept : trace->depth;
 }
 
 static bool is_same(const struct trace *trace, uint32_t a, uint32_t b)
@@ -132,8 +138,7 @@ static void put_span(struct trace *trace, const struct span *span)
     while (same < depth && same < trace->depth &&
            is_same(trace, trace->stack[depth - 1 - same], trace->open[same].node))
         same++;
-    while (trace->depth > same)
-        close_call(trace, span->start_ns);
+    close_calls(trace, same, span->start_ns);
     for (; trace->depth < depth; trace->depth++)
         trace->open[trace->depth] =
             (struct open_call){trace->stack[depth - 1 - trace->depth], span->start_ns};
@@ -191,8 +196,7 @@ static void put_thread(struct trace *trace, const struct selection *selection, u
     timeline_begin(&timeline, trace->recording, selection, NULL, trace->axis, id);
     while (timeline_next(&timeline, &span))
         put_span(trace, &span);
-    while (trace->depth)
-        close_call(trace, trace->axis.end_ns);
+    close_calls(trace, 0, trace->axis.end_ns);
 }
 
 static void put_trace(struct trace *trace, const struct selection *selection)

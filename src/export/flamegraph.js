@@ -58,7 +58,7 @@
     }
 
     function show(frame) {
-        details.textContent = frame ? cut(frame.words.join("   "), width - 2 * MARGIN) : " ";
+        details.textContent = frame ? cut(frame.words.join(" · "), width - 2 * MARGIN) : " ";
     }
 
     function expression(text) {
