@@ -117,7 +117,9 @@ static int close_run(const struct values *values, const struct run *run)
     if (result == 0) {
         tell_notes(&recording);
         if (run->left_running)
-            message_warn("%" PRIu32 " processes still run and are recorded up to here", run->left_running);
+            message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
+                         run->left_running == 1 ? "process still runs and is"
+                                                : "processes still run and are");
         message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
                      (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es",
                      run->path);
