@@ -21,5 +21,5 @@ int event_source_update(char *why, size_t why_bytes)
     /* The evaluation hook is cheaper, but it sees no C calls. */
     bool hook = active && !c_calls && frame_hook_is_possible();
     frame_hook_set(hook);
-    return profile_slot_set(active && !hook, why, why_bytes);
+    return profile_slot_set(active && !hook, c_calls, why, why_bytes);
 }

@@ -43,7 +43,7 @@ static PyObject *give_way(PyThreadState *state, void *frame, int throwing)
 }
 
 /* Where the thread was before a function began is kept on the C stack: unlike a return event it cannot be
- * mistaken, whatever happened in between. After a fork the numbers are others, and the key must do. */
+ * mistaken, whatever happened in between. */
 static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 {
     struct lane *lane = is_active ? tracer_lane() : NULL;
@@ -54,22 +54,15 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     PyObject *code = interpreter_evaluated_code(frame);
     if (__builtin_expect(interpreter_only_makes_generator(frame, code), 0))
         return interpreter.evaluate_default(state, frame, throwing);
-    struct context *first = lane->first;
-    struct arena_thread *row = first->row;
-    uint32_t saved = row->current, skipped = row->skipped;
-    tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now());
+    struct tracer_place place = tracer_place(lane);
+    if (!tracer_enter_quickly((uint64_t)code))
+        tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON);
     PyObject *result = interpreter.evaluate_default(state, frame, throwing);
-    lane = tracer_lane();
-    if (!lane)
+    if (tracer_go_back_quickly(&place))
         return result;
-    uint64_t now = tracer_now();
-    struct context *rest = lane->first;
-    if (rest == first && first->row == row) {
-        tracer_restore(first, saved, skipped, now);
-        rest = first->next;
-    }
-    for (; rest; rest = rest->next)
-        tracer_leave_one(rest, (uint64_t)code, now);
+    lane = tracer_lane();
+    if (lane)
+        tracer_go_back(lane, &place, (uint64_t)code);
     return result;
 }
 

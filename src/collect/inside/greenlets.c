@@ -14,7 +14,7 @@ void greenlets_notice(const char *file)
         strcmp(file + size - (sizeof package - 1), package) != 0)
         return;
     tracer.checks_frames = true;
-    tracer.generation++;
+    tracer_look_again();
 }
 
 /* Code objects of the running frames, innermost first, borrowed from the frames. Deeper ones are left out. */

@@ -29,7 +29,8 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     };
     struct arena *arena = agent->open_arena(interpreter.version);
     if (!arena) {
-        snprintf(why, why_bytes, "no shared memory could be had for the recording (the limits of ulimit -f and -v count)");
+        snprintf(why, why_bytes,
+                 "no shared memory could be had for the recording (the limits of ulimit -f and -v count)");
         return -1;
     }
     if (trace_init(&launched_trace, arena, true, &settings, why, why_bytes) < 0)

@@ -26,39 +26,46 @@ static inline PyObject *answer(enum tracer_wish wish)
     return disable_object;
 }
 
+static __attribute__((noinline)) PyObject *start_the_long_way(PyObject *code)
+{
+    struct lane *lane = tracer_lane();
+    return lane ? answer(tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON)) : Py_None;
+}
+
 static PyObject *on_start(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
 {
     (void)self, (void)count, (void)names;
-    struct lane *lane = tracer_lane();
-    if (!lane)
-        return Py_None;
     PyObject *code = arguments[0];
-    return answer(tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now()));
+    return tracer_enter_quickly((uint64_t)code) ? Py_None : start_the_long_way(code);
+}
+
+static __attribute__((noinline)) PyObject *return_the_long_way(PyObject *code)
+{
+    struct lane *lane = tracer_lane();
+    return lane ? answer(tracer_leave(lane, (uint64_t)code)) : Py_None;
 }
 
 static PyObject *on_return(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
 {
     (void)self, (void)count, (void)names;
-    struct lane *lane = tracer_lane();
-    return lane ? answer(tracer_leave(lane, (uint64_t)arguments[0], tracer_now())) : Py_None;
+    PyObject *code = arguments[0];
+    return tracer_leave_quickly((uint64_t)code) ? Py_None : return_the_long_way(code);
 }
 
 /* Unwinding and throwing are not tied to one place in the code and cannot be switched off there. */
 static PyObject *on_unwind(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
 {
-    (void)self, (void)count, (void)names;
-    struct lane *lane = tracer_lane();
-    if (lane)
-        tracer_leave(lane, (uint64_t)arguments[0], tracer_now());
+    PyObject *wish = on_return(self, arguments, count, names);
+    if (wish != Py_None)
+        Py_DECREF(wish);
     return Py_None;
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
 {
-    (void)self, (void)count, (void)names;
-    struct lane *lane = tracer_lane();
-    if (lane)
-        tracer_enter(lane, (uint64_t)arguments[0], arguments[0], CALLEE_PYTHON, tracer_now());
+    PyObject *wish = on_start(self, arguments, count, names);
+    if (wish != Py_None)
+        Py_DECREF(wish);
     return Py_None;
 }
 
@@ -78,13 +85,15 @@ static __attribute__((noinline)) PyObject *call_c(PyObject *const *arguments)
 {
     PyObject *callable = arguments[2];
     uint64_t key = c_key(callable, arguments[3]);
-    struct lane *lane = key ? tracer_lane() : NULL;
+    if (!key || tracer_enter_quickly(key))
+        return Py_None;
+    struct lane *lane = tracer_lane();
     if (!lane)
         return Py_None;
     if (__builtin_expect(lane->first->trace->may_leave_out, 0) &&
         tracer_leaves_out(lane, (uint64_t)arguments[0]))
         return answer(TRACER_NOT_AGAIN);
-    tracer_enter(lane, key, callable, CALLEE_C, tracer_now());
+    tracer_enter(lane, key, callable, CALLEE_C);
     return Py_None;
 }
 
@@ -99,13 +108,15 @@ static PyObject *on_c_return(PyObject *self, PyObject *const *arguments, size_t 
 {
     (void)self, (void)count, (void)names;
     uint64_t key = c_key(arguments[2], arguments[3]);
-    struct lane *lane = key ? tracer_lane() : NULL;
+    if (!key || tracer_leave_quickly(key))
+        return Py_None;
+    struct lane *lane = tracer_lane();
     if (!lane)
         return Py_None;
     if (__builtin_expect(lane->first->trace->may_leave_out, 0) &&
         tracer_leaves_out(lane, (uint64_t)arguments[0]))
         return Py_None;
-    tracer_leave(lane, key, tracer_now());
+    tracer_leave(lane, key);
     return Py_None;
 }
 

@@ -9,41 +9,45 @@
 /* As in CPython's own header, which the limited API leaves out. */
 enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
 
-static bool is_active, is_setting;
+static bool is_active, is_setting, wants_c_calls;
 
-static void on_c_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *callable)
+static void take_c_event(PyFrameObject *frame, int what, PyObject *callable)
 {
-    if (!lane->first->trace->c_calls && !lane->first->next)
-        return;
-    if (__builtin_expect(lane->first->trace->may_leave_out, 0) &&
-        tracer_leaves_out(lane, (uint64_t)interpreter_frame_code(frame)))
-        return;
     uint64_t key = interpreter_builtin_key(callable);
+    if (what == EVENT_C_CALL ? tracer_enter_quickly(key) : tracer_leave_quickly(key))
+        return;
+    struct lane *lane = tracer_lane();
+    if (!lane || (lane->first->trace->may_leave_out &&
+                  tracer_leaves_out(lane, (uint64_t)interpreter_frame_code(frame))))
+        return;
     if (what == EVENT_C_CALL)
-        tracer_enter(lane, key, callable, CALLEE_C, tracer_now());
+        tracer_enter(lane, key, callable, CALLEE_C);
     else
-        tracer_leave(lane, key, tracer_now());
+        tracer_leave(lane, key);
 }
 
-static void take_event(struct lane *lane, PyFrameObject *frame, int what, PyObject *argument)
+static void take_event(PyFrameObject *frame, int what, PyObject *argument)
 {
-    if (what == EVENT_CALL) {
-        PyObject *code = interpreter_frame_code(frame);
-        tracer_enter(lane, (uint64_t)code, code, CALLEE_PYTHON, tracer_now());
-    } else if (what == EVENT_RETURN) {
-        tracer_leave(lane, (uint64_t)interpreter_frame_code(frame), tracer_now());
-    } else if (what >= EVENT_C_CALL && what <= EVENT_C_RETURN) {
-        if (PyCFunction_Check(argument))
-            on_c_event(lane, frame, what, argument);
+    if (what >= EVENT_C_CALL) {
+        if (wants_c_calls && what <= EVENT_C_RETURN && PyCFunction_Check(argument))
+            take_c_event(frame, what, argument);
+        return;
     }
+    PyObject *code = interpreter_frame_code(frame);
+    uint64_t key = (uint64_t)code;
+    if (what == EVENT_CALL ? tracer_enter_quickly(key) : what != EVENT_RETURN || tracer_leave_quickly(key))
+        return;
+    struct lane *lane = tracer_lane();
+    if (lane && what == EVENT_CALL)
+        tracer_enter(lane, key, code, CALLEE_PYTHON);
+    else if (lane)
+        tracer_leave(lane, key);
 }
 
 /* With an object, the slot is shared: the object is the program's. */
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
-    struct lane *lane = tracer_lane();
-    if (__builtin_expect(lane != NULL, 1))
-        take_event(lane, frame, what, argument);
+    take_event(frame, what, argument);
     return __builtin_expect(object != NULL, 0) ? slot_sharing_pass_on(object, frame, what, argument) : 0;
 }
 
@@ -89,8 +93,9 @@ static void set_in_all_threads(bool active)
         set_in(state, active, NULL);
 }
 
-int profile_slot_set(bool active, char *why, size_t why_bytes)
+int profile_slot_set(bool active, bool c_calls, char *why, size_t why_bytes)
 {
+    wants_c_calls = c_calls;
     if (active == is_active)
         return 0;
     if (active && thread_start_call(begin_in_new_thread) < 0) {

@@ -10,7 +10,7 @@
 #include "collect/inside/interpreter.h"
 
 /* 0, or -1 with words. */
-int profile_slot_set(bool active, char *why, size_t why_bytes);
+int profile_slot_set(bool active, bool c_calls, char *why, size_t why_bytes);
 
 bool profile_slot_is_active(void);
 /* Whether this is our function. */

@@ -17,7 +17,8 @@
 #include "store/recording.h"
 
 struct tracer tracer;
-__thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")));
+struct lane tracer_no_lane;
+__thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec"))) = &tracer_no_lane;
 
 static pthread_key_t lane_key;
 
@@ -26,7 +27,7 @@ static void retire(void *data)
 {
     struct lane *lane = data;
     uint64_t now = tracer_now();
-    tracer_own_lane = NULL;
+    tracer_own_lane = &tracer_no_lane;
     for (int slot = 0; slot < TRACER_TRACES; slot++)
         if (lane->contexts[slot].row)
             lane->contexts[slot].row->end_ticks = now;
@@ -119,7 +120,7 @@ static uint64_t timer_now(struct trace *trace, uint64_t now)
     struct lane *lane = tracer_own_lane;
     if (!trace->timer)
         return now;
-    if (!lane)
+    if (lane == &tracer_no_lane)
         return read_timer(trace);
     struct context *first = lane->first;
     uint32_t generation = lane->generation;
@@ -170,8 +171,23 @@ static void leave_parent_behind(void)
     for (int slot = 0; slot < TRACER_TRACES; slot++) {
         struct trace *trace = tracer.traces[slot];
         if (trace && trace->shared)
-            move_to_own_arena(trace, own && own->contexts[slot].row ? &own->contexts[slot] : NULL);
+            move_to_own_arena(trace, own->contexts[slot].row ? &own->contexts[slot] : NULL);
     }
+}
+
+static void find_quick_way(struct lane *lane)
+{
+    struct context *only = lane->first;
+    bool quick = only && !only->next && !only->special && !only->trace->may_leave_out && tracer.counter;
+    lane->quick_nodes = quick ? only->nodes : NULL;
+    lane->quick_row = quick ? only->row : NULL;
+}
+
+void tracer_look_again(void)
+{
+    tracer.generation++;
+    for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
+        lane->quick_row = NULL;
 }
 
 struct lane *tracer_refresh_lane(void)
@@ -179,7 +195,7 @@ struct lane *tracer_refresh_lane(void)
     if (tracer.forked)
         leave_parent_behind();
     struct lane *lane = tracer_own_lane;
-    if (!lane) {
+    if (lane == &tracer_no_lane) {
         lane = new_lane();
         if (!lane)
             return NULL;
@@ -202,6 +218,7 @@ struct lane *tracer_refresh_lane(void)
     }
     *link = NULL;
     lane->generation = tracer.generation;
+    find_quick_way(lane);
     return lane->first ? lane : NULL;
 }
 
@@ -235,14 +252,16 @@ static void leave_sink(struct context *context)
     row->current = sink->parent;
 }
 
-enum tracer_wish tracer_enter_slowly(struct context *context, uint64_t key, PyObject *callee,
-                                     enum callee_kind kind, uint64_t now)
+static enum tracer_wish enter_one(struct context *context, uint64_t key, PyObject *callee,
+                                  enum callee_kind kind, uint64_t now)
 {
     struct trace *trace = context->trace;
     struct arena_thread *row = context->row;
+    if (kind == CALLEE_C && !trace->c_calls)
+        return TRACER_GO_ON;
     if (trace->arena->stop) { /* the recorder has gone: nobody reads what would be written */
         trace->enabled = false;
-        tracer.generation++;
+        tracer_look_again();
         return TRACER_GO_ON;
     }
     charge(context, timer_now(trace, now));
@@ -285,7 +304,7 @@ static void leave_out_of_turn(struct context *context, uint64_t key)
     }
 }
 
-enum tracer_wish tracer_leave_slowly(struct context *context, uint64_t key, uint64_t now)
+static enum tracer_wish leave_one(struct context *context, uint64_t key, uint64_t now)
 {
     struct trace *trace = context->trace;
     struct arena_thread *row = context->row;
@@ -305,16 +324,50 @@ enum tracer_wish tracer_leave_slowly(struct context *context, uint64_t key, uint
     return TRACER_GO_ON;
 }
 
-void tracer_restore_slowly(struct context *context, uint32_t current, uint32_t skipped, uint64_t now)
+/* A wish is granted only when all traces have it. */
+enum tracer_wish tracer_enter(struct lane *lane, uint64_t key, PyObject *callee, enum callee_kind kind)
+{
+    uint64_t now = tracer_now();
+    enum tracer_wish wish = TRACER_NOT_AGAIN;
+    for (struct context *context = lane->first; context; context = context->next)
+        if (enter_one(context, key, callee, kind, now) == TRACER_GO_ON)
+            wish = TRACER_GO_ON;
+    return wish;
+}
+
+enum tracer_wish tracer_leave(struct lane *lane, uint64_t key)
+{
+    uint64_t now = tracer_now();
+    enum tracer_wish wish = TRACER_NOT_AGAIN;
+    for (struct context *context = lane->first; context; context = context->next)
+        if (leave_one(context, key, now) == TRACER_GO_ON)
+            wish = TRACER_GO_ON;
+    return wish;
+}
+
+static void go_back_in(struct context *context, const struct tracer_place *place, uint64_t now)
 {
     struct arena_thread *row = context->row;
     charge(context, timer_now(context->trace, now));
-    if (row->current == trace_sink(row) && current != trace_sink(row)) {
+    if (row->current == trace_sink(row) && place->current != trace_sink(row)) {
         row->skipped = 0;
         leave_sink(context);
     }
-    row->current = current;
-    row->skipped = skipped;
+    row->current = place->current;
+    row->skipped = place->skipped;
+}
+
+void tracer_go_back(struct lane *lane, const struct tracer_place *place, uint64_t key)
+{
+    uint64_t now = tracer_now();
+    struct context *context = lane->first;
+    /* After a fork the rows are others, and the key must do. */
+    if (context == place->context && context->row == place->row) {
+        go_back_in(context, place, now);
+        context = context->next;
+    }
+    for (; context; context = context->next)
+        leave_one(context, key, now);
 }
 
 bool tracer_leaves_out(const struct lane *lane, uint64_t caller)
@@ -392,12 +445,12 @@ int tracer_begin(struct trace *trace, char *why, size_t why_bytes)
         if (lane->contexts[trace->slot].row)
             lane->contexts[trace->slot].row->last_ticks = now;
     trace->enabled = true;
-    tracer.generation++;
+    tracer_look_again();
     tracer_refresh_lane();
     if (event_source_update(why, why_bytes) == 0)
         return 0;
     trace->enabled = false;
-    tracer.generation++;
+    tracer_look_again();
     return -1;
 }
 
@@ -427,7 +480,7 @@ void tracer_end(struct trace *trace)
         context->row->current = context->row->root;
     }
     trace->enabled = false;
-    tracer.generation++;
+    tracer_look_again();
     event_source_update(NULL, 0);
 }
 
@@ -440,7 +493,7 @@ void tracer_forget(struct trace *trace)
     for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
         lane->contexts[trace->slot] = (struct context){0};
     trace->slot = -1;
-    tracer.generation++;
+    tracer_look_again();
 }
 
 void tracer_before_fork(void)
@@ -448,12 +501,12 @@ void tracer_before_fork(void)
     for (int slot = 0; slot < TRACER_TRACES; slot++) {
         struct trace *trace = tracer.traces[slot];
         if (trace && trace->shared)
-            trace_before_fork(trace, tracer_own_lane ? tracer_own_lane->contexts[slot].row : NULL);
+            trace_before_fork(trace, tracer_own_lane->contexts[slot].row);
     }
 }
 
 void tracer_after_fork(void)
 {
     tracer.forked = true;
-    tracer.generation++;
+    tracer_look_again();
 }

@@ -26,6 +26,9 @@ struct context {
 };
 
 struct lane {
+    /* The usual case, in one place: one active trace with nothing special about it. NULL = go the long way. */
+    struct arena_thread *quick_row;
+    struct arena_node *quick_nodes;
     struct context *first; /* active contexts; NULL = none */
     uint32_t generation;
     bool retired; /* its thread has ended */
@@ -44,7 +47,11 @@ struct tracer {
 };
 
 extern struct tracer tracer;
+extern struct lane tracer_no_lane; /* that of threads without one, so that nobody need ask */
 extern __thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")));
+
+/* Makes every lane look anew at what is active. */
+void tracer_look_again(void);
 
 /* Brings the calling thread's lane up to date; NULL when nothing is active. */
 struct lane *tracer_refresh_lane(void);
@@ -52,7 +59,7 @@ struct lane *tracer_refresh_lane(void);
 static inline struct lane *tracer_lane(void)
 {
     struct lane *lane = tracer_own_lane;
-    if (__builtin_expect(lane && lane->generation == tracer.generation, 1))
+    if (__builtin_expect(lane->generation == tracer.generation, 1))
         return lane->first ? lane : NULL;
     return tracer_refresh_lane();
 }
@@ -65,15 +72,18 @@ static inline uint64_t tracer_now(void)
 /* What the event source may do about a call site or function from now on. */
 enum tracer_wish { TRACER_GO_ON, TRACER_NOT_AGAIN };
 
-enum tracer_wish tracer_enter_slowly(struct context *context, uint64_t key, PyObject *callee,
-                                     enum callee_kind kind, uint64_t now);
-enum tracer_wish tracer_leave_slowly(struct context *context, uint64_t key, uint64_t now);
+/* The calling thread enters or leaves a function, in each active trace. */
+enum tracer_wish tracer_enter(struct lane *lane, uint64_t key, PyObject *callee, enum callee_kind kind);
+enum tracer_wish tracer_leave(struct lane *lane, uint64_t key);
 
-static inline enum tracer_wish tracer_enter_one(struct context *context, uint64_t key, PyObject *callee,
-                                                enum callee_kind kind, uint64_t now)
+/* The same for the usual case, inline: a child met lately, a return in turn. False = nothing was done. */
+static inline bool tracer_enter_quickly(uint64_t key)
 {
-    struct arena_thread *row = context->row;
-    struct arena_node *nodes = context->nodes;
+    struct lane *lane = tracer_own_lane;
+    struct arena_thread *row = lane->quick_row;
+    if (__builtin_expect(!row, 0))
+        return false;
+    struct arena_node *nodes = lane->quick_nodes;
     struct arena_node *node = &nodes[row->current];
     uint32_t child;
     if (__builtin_expect(node->child_key[0] == key, 1))
@@ -81,62 +91,57 @@ static inline enum tracer_wish tracer_enter_one(struct context *context, uint64_
     else if (node->child_key[1] == key)
         child = node->child[1];
     else
-        return tracer_enter_slowly(context, key, callee, kind, now);
-    if (__builtin_expect(context->special, 0))
-        return tracer_enter_slowly(context, key, callee, kind, now);
+        return false;
+    uint64_t now = clock_counter();
     node->self_ticks += now - row->last_ticks;
     row->last_ticks = now;
     nodes[child].calls++;
     row->current = child;
-    return TRACER_GO_ON;
+    return true;
 }
 
-static inline enum tracer_wish tracer_leave_one(struct context *context, uint64_t key, uint64_t now)
+static inline bool tracer_leave_quickly(uint64_t key)
 {
-    struct arena_thread *row = context->row;
-    struct arena_node *node = &context->nodes[row->current];
-    if (__builtin_expect(node->key != key || context->special, 0))
-        return tracer_leave_slowly(context, key, now);
+    struct lane *lane = tracer_own_lane;
+    struct arena_thread *row = lane->quick_row;
+    if (__builtin_expect(!row, 0))
+        return false;
+    struct arena_node *node = &lane->quick_nodes[row->current];
+    if (__builtin_expect(node->key != key, 0))
+        return false;
+    uint64_t now = clock_counter();
     node->self_ticks += now - row->last_ticks;
     row->last_ticks = now;
     row->current = node->parent;
-    return TRACER_GO_ON;
+    return true;
 }
 
-static inline enum tracer_wish tracer_enter(struct lane *lane, uint64_t key, PyObject *callee,
-                                            enum callee_kind kind, uint64_t now)
+/* Where a thread was when a function began, so that it can go back there without the help of a return event. */
+struct tracer_place {
+    struct context *context; /* of the first active trace */
+    struct arena_thread *row;
+    uint32_t current, skipped;
+};
+static inline struct tracer_place tracer_place(const struct lane *lane)
 {
-    struct context *context = lane->first;
-    enum tracer_wish wish = tracer_enter_one(context, key, callee, kind, now);
-    while (__builtin_expect((context = context->next) != NULL, 0))
-        if (tracer_enter_one(context, key, callee, kind, now) == TRACER_GO_ON)
-            wish = TRACER_GO_ON;
-    return wish;
+    struct arena_thread *row = lane->first->row;
+    return (struct tracer_place){lane->first, row, row->current, row->skipped};
 }
+/* Leaves the function, which may be known to other traces by its key only. */
+void tracer_go_back(struct lane *lane, const struct tracer_place *place, uint64_t key);
 
-static inline enum tracer_wish tracer_leave(struct lane *lane, uint64_t key, uint64_t now)
+static inline bool tracer_go_back_quickly(const struct tracer_place *place)
 {
-    struct context *context = lane->first;
-    enum tracer_wish wish = tracer_leave_one(context, key, now);
-    while (__builtin_expect((context = context->next) != NULL, 0))
-        if (tracer_leave_one(context, key, now) == TRACER_GO_ON)
-            wish = TRACER_GO_ON;
-    return wish;
-}
-
-/* Goes back to where the thread was when a function began. */
-void tracer_restore_slowly(struct context *context, uint32_t current, uint32_t skipped, uint64_t now);
-
-static inline void tracer_restore(struct context *context, uint32_t current, uint32_t skipped, uint64_t now)
-{
-    struct arena_thread *row = context->row;
-    if (__builtin_expect(context->special || row->current == trace_sink(row), 0)) {
-        tracer_restore_slowly(context, current, skipped, now);
-        return;
-    }
-    context->nodes[row->current].self_ticks += now - row->last_ticks;
+    struct lane *lane = tracer_own_lane;
+    struct arena_thread *row = lane->quick_row;
+    if (__builtin_expect(!row || row != place->row || row->current == trace_sink(row), 0))
+        return false;
+    uint64_t now = clock_counter();
+    lane->quick_nodes[row->current].self_ticks += now - row->last_ticks;
     row->last_ticks = now;
-    row->current = current;
+    row->current = place->current;
+    row->skipped = place->skipped;
+    return true;
 }
 
 /* Whether all active traces leave this Python function out, and with it the C functions that it calls. */
