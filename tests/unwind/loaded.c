@@ -1,16 +1,13 @@
 #include "unwind/loaded.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "unwind/elf_file.h"
 #include "unwind/row_compiler.h"
 
 #define FILES_MAX 2048
@@ -31,18 +28,11 @@ static const struct rows *compile(const void *data, size_t size)
 
 static const struct rows *compile_file(const char *path)
 {
-    const struct rows *rows = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (file >= 0 && fstat(file, &status) == 0 && status.st_size > 0) {
-        void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (data != MAP_FAILED) {
-            rows = compile(data, (size_t)status.st_size);
-            munmap(data, (size_t)status.st_size);
-        }
-    }
-    if (file >= 0)
-        close(file);
+    struct elf_file file;
+    if (elf_file_open(&file, path, NULL) < 0)
+        return NULL;
+    const struct rows *rows = row_compiler_new(&file.image, NULL, NULL);
+    elf_file_close(&file);
     return rows;
 }
 

@@ -1,30 +1,24 @@
 /* rows_of FILE...: what the unwind rows of each file cost, one JSON object a line. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "unwind/elf_file.h"
 #include "unwind/row_compiler.h"
 
 static int print_rows(const char *path)
 {
-    struct bytes file = {0};
+    struct elf_file file;
     struct err err = {0};
-    struct elf_image image;
     struct row_compiler_counts counts = {0};
     struct rows *rows = NULL;
-    if (bytes_read_file(&file, path, (size_t)1 << 32, &err) < 0 ||
-        elf_image_init(&image, file.data, file.size, &err) < 0) {
-        fprintf(stderr, "%s: %s\n", path, err.text);
+    if (elf_file_open(&file, path, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     uint64_t start = clock_monotonic_ns();
-    rows = row_compiler_new(&image, &counts, &err);
+    rows = row_compiler_new(&file.image, &counts, &err);
     double elapsed_ms = (double)(clock_monotonic_ns() - start) / 1e6;
     bool valid = rows && rows_check(rows, rows->size_bytes);
     if (rows)
@@ -36,7 +30,7 @@ static int print_rows(const char *path)
     else
         fprintf(stderr, "%s: %s\n", path, err.text);
     free(rows);
-    bytes_clear(&file);
+    elf_file_close(&file);
     return valid ? 0 : 1;
 }
 
