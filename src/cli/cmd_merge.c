@@ -78,7 +78,7 @@ static int refuse_foreign(const char *output, struct err *err)
     return err_set(err, "%s exists and is no recording; remove it, or name another output with -o", output);
 }
 
-/* What the inputs are, when all that can be read are the same; a sonde file can hold every kind. */
+/* pstats when all inputs that can be read are; a sonde file can hold every kind. */
 static const char *common_format(const struct input_paths *inputs)
 {
     const struct format *common = NULL;
@@ -88,7 +88,7 @@ static const char *common_format(const struct input_paths *inputs)
             return "sonde";
         common = format ? format : common;
     }
-    return common ? common->name : "sonde";
+    return common && strcmp(common->name, "pstats") == 0 ? "pstats" : "sonde";
 }
 
 static int job_open(struct job *job, const char *output, const char *format, struct err *err)

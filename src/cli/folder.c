@@ -94,7 +94,7 @@ static void keep_recordings(struct folder *folder, size_t limit)
         struct folder_entry *entry = &folder->entries[index];
         if (limit == 0 || kept < limit)
             entry->format = folder_sniff(entry->path);
-        if (entry->format)
+        if (entry->format && entry->format->listed)
             folder->entries[kept++] = *entry;
         else
             free(entry->path);

@@ -53,7 +53,7 @@ const char *frames_file(const struct recording *recording, const struct frame_st
     const char *module = recording_text(recording, recording->codes[code].module);
     if (!has_file(path))
         return "";
-    if (style->full_filenames || path[0] == '<')
+    if (style->full_filenames || path[0] != '/')
         return path;
     if (module[0] && strcmp(module, "__main__") != 0)
         return path_of_module(path, module);

@@ -3,12 +3,14 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "import/collapsed_reader.h"
 #include "import/pstats_reader.h"
 #include "store/reader.h"
 
 const struct format formats[] = {
-    {"sonde", "a sonde recording", reader_recognises, reader_read},
-    {"pstats", "a cProfile file", pstats_reader_recognises, pstats_reader_read},
+    {"sonde", "a sonde recording", reader_recognises, reader_read, true},
+    {"pstats", "a cProfile file", pstats_reader_recognises, pstats_reader_read, true},
+    {"collapsed", "collapsed stacks", collapsed_reader_recognises, collapsed_reader_read, false},
     {0},
 };
 

@@ -18,6 +18,7 @@ struct format {
     /* `name` is for messages; `recording` is empty. */
     int (*read)(const void *data, size_t size, const char *name, struct recording *recording,
                 struct err *err);
+    bool listed; /* a folder is searched for it; other formats must be named */
 };
 
 /* NULL-name-ended. */

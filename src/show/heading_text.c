@@ -53,7 +53,9 @@ static void put_sample_counts(const struct recording *recording, const struct se
         left_out += of_thread && !shown ? sample->count : 0;
     }
     const char *errors = recording_meta(recording, "errors"), *rate = recording_meta(recording, "rate_hz");
-    bytes_putf(out, "Samples: %s Errors: %s", quantity_count(taken + left_out).text, errors ? errors : "0");
+    bytes_putf(out, "Samples: %s", quantity_count(taken + left_out).text);
+    if (errors)
+        bytes_putf(out, " Errors: %s", errors);
     if (rate)
         bytes_putf(out, " at %s Hz", rate);
     if (left_out)

@@ -169,3 +169,14 @@ def test_flame_graph_is_whole_and_alone(sonde, tmp_path):
     assert "url(" not in links
     assert "@import" not in links
     assert "href" not in links
+
+
+def test_flame_graph_of_a_wide_program_is_bounded(sonde, tmp_path):
+    """What is too narrow to see is left out, and the picture says so."""
+    stacks = "".join(f"root;middle_{i % 300};leaf_{i} {i % 7 + 1}\n" for i in range(60000))
+    (tmp_path / "wide.txt").write_text(stacks)
+    file = export(sonde, tmp_path, "wide.svg", recording=tmp_path / "wide.txt")
+    frames = frames_of(xml.etree.ElementTree.parse(file).getroot())
+    assert 302 <= len(frames) <= 20000
+    assert frames["root"][0] == sum(i % 7 + 1 for i in range(60000)) * 1000000
+    assert re.search(r"frames below [0-9.e-]+% of it are left out", file.read_text())

@@ -1,0 +1,88 @@
+/*
+ * Every export of any recording that the .sonde reader or the one for collapsed stacks accepts: none crashes, and
+ * what is left of the trees adds up.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/owners.h"
+#include "analyse/tree.h"
+#include "export/chrome_writer.h"
+#include "export/collapsed_writer.h"
+#include "export/flamegraph_writer.h"
+#include "export/frames.h"
+#include "export/speedscope_writer.h"
+#include "export/stream.h"
+#include "import/collapsed_reader.h"
+#include "store/reader.h"
+#include "tests/fuzz/repair.h"
+#include "tests/store_sample.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool fact)
+{
+    if (!fact)
+        abort();
+}
+
+static void put_tree(const struct recording *recording, const struct selection *selection,
+                     const struct frame_style *style, struct stream *stream)
+{
+    struct flamegraph_options options = {.title = "<&>", .upward = style->function};
+    struct err err = {0};
+    struct tree tree;
+    require(tree_build(recording, selection, &tree, NULL) == 0);
+    require(collapsed_writer_write(recording, &tree, style, stream, NULL) == 0);
+    if (flamegraph_writer_write(recording, &tree, style, &options, stream, &err) < 0)
+        require(err_is_set(&err));
+    tree_clear(&tree);
+}
+
+static void put_all(struct recording *recording, bool function)
+{
+    struct frame_style style = {.function = function, .plain_names = function};
+    struct selection selection = {.idle = function, .lines = !function};
+    struct stream stream = {0};
+    struct err err = {0};
+    require(speedscope_writer_write(recording, &selection, &style, "name", &stream, NULL) == 0);
+    if (chrome_writer_write(recording, &selection, &style, &stream, &err) < 0)
+        require(err_is_set(&err));
+    require(owners_insert(recording, function, true, NULL) == 0);
+    require(sample_definitions_hold(recording));
+    put_tree(recording, &selection, &style, &stream);
+    require(stream_finish(&stream, NULL) == 0);
+    stream_clear(&stream);
+}
+
+/* Hostile depths make outputs that grow with their square: only small recordings are tried. */
+static void check(struct recording *recording)
+{
+    if (recording->nodes_count < 300 && recording->samples_count < 3000) {
+        put_all(recording, true);
+        put_all(recording, false);
+    }
+    recording_clear(recording);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct recording recording = {0};
+    struct err err = {0};
+    uint8_t *copy = malloc(size + 1);
+    require(copy);
+    memcpy(copy, data, size);
+    repair_chunks(copy, size);
+    if (reader_read(copy, size, "fuzz", &recording, &err) == 0)
+        check(&recording);
+    recording_clear(&recording);
+    free(copy);
+    collapsed_reader_recognises(data, size);
+    if (collapsed_reader_read(data, size, "fuzz", &recording, &err) == 0) {
+        require(sample_invariants_hold(&recording));
+        check(&recording);
+    }
+    recording_clear(&recording);
+    return 0;
+}
