@@ -108,6 +108,7 @@ static void frame(void)
     PUT(frame_instruction, PyFrameObject, f_lasti);
     NONE(frame_owner);
     NONE(frame_entry);
+    NONE(frame_return_offset);
     PUT(frame_generator, PyFrameObject, f_gen);
 #if PY_VERSION_HEX < 0x030a0000
     PUT(frame_state, PyFrameObject, f_executing);
@@ -134,6 +135,11 @@ static void frame(void)
     PUT(frame_entry, _PyInterpreterFrame, is_entry);
 #else
     NONE(frame_entry);
+#endif
+#if PY_VERSION_HEX >> 16 == 0x030c
+    PUT(frame_return_offset, _PyInterpreterFrame, return_offset);
+#else
+    NONE(frame_return_offset); /* there, but not needed */
 #endif
     NONE(frame_generator);
     NONE(frame_state);

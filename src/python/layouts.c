@@ -28,6 +28,7 @@
     ROW(frame_instruction, 104, 96, 56, 56)                                                                  \
     ROW(frame_owner, NO, NO, 69, 70)                                                                         \
     ROW(frame_entry, NO, NO, 68, NO)                                                                         \
+    ROW(frame_return_offset, NO, NO, NO, 68)                                                                 \
     ROW(frame_generator, 96, 88, NO, NO)                                                                     \
     ROW(frame_state, 116, 108, NO, NO)                                                                       \
     ROW(frame_stack_pointer, 72, 80, 64, 64)                                                                 \

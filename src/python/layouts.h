@@ -49,6 +49,7 @@ enum layout_chain {
     FIELD(frame_instruction)   /* a pointer; up to 3.10 an int */                                            \
     FIELD(frame_owner)         /* char */                                                                    \
     FIELD(frame_entry)         /* char: entered from C, 3.11 */                                              \
+    FIELD(frame_return_offset) /* 16 bits, 3.12: not 0 while it runs a generator */                          \
     FIELD(frame_generator)     /* the generator that owns it, up to 3.10 */                                  \
     FIELD(frame_state)         /* char: 1 while it runs in 3.9, 0 in 3.10 */                                 \
     FIELD(frame_stack_pointer) /* an int from the locals up to 3.13, then a pointer */                       \

@@ -20,6 +20,9 @@ struct walking {
     uint64_t cursor;
     /* C code ran between the last frame and the one below: it may have pushed frames that are not linked. */
     bool boundary;
+    bool in_doubt;           /* the innermost frame may not be linked to its caller */
+    bool outside;            /* the last frame met was where C called */
+    bool at_top;             /* no frame on the data stack has been met */
     uint64_t calling_cframe; /* of the evaluator that called the one that we are in: 3.11, 3.12 */
 };
 
@@ -31,6 +34,7 @@ struct found {
     uint64_t instruction;
     unsigned char owner;
     bool entry;
+    uint16_t return_offset;
 };
 
 static bool reject(struct walking *w, enum walk_reason reason)
@@ -77,8 +81,10 @@ static bool read_shape(const struct walk_process *process, uint64_t code, struct
     uint32_t stack = (uint32_t)memory_int(bytes + layout->code_stack_size);
     uint32_t traceable = (uint32_t)memory_int(bytes + layout->code_first_traceable);
     if (!instructions || instructions > MOST_INSTRUCTIONS || slots > MOST_SLOTS || stack > MOST_SLOTS ||
-        traceable > instructions)
+        traceable > MOST_INSTRUCTIONS)
         return false;
+    if (instructions < traceable)
+        instructions = traceable; /* the machinery's own code counts wrongly */
     *shape = (struct code_shape){.frame_bytes = layout->frame_locals + 8 * (slots + stack),
                                  .instructions_bytes = 2 * (uint32_t)instructions,
                                  .first_traceable_bytes = 2 * traceable};
@@ -142,9 +148,11 @@ static bool holds_unlinked(struct walking *w, uint64_t low, uint64_t high)
     return low == high;
 }
 
+/* Above the innermost frame lies what is being made or cleared, in any state; further down frames are whole. */
 static bool gap_is_sound(struct walking *w, uint64_t low)
 {
-    return low == w->cursor || (low < w->cursor && w->boundary && holds_unlinked(w, low, w->cursor));
+    return low == w->cursor ||
+           (low < w->cursor && (w->at_top || (w->boundary && holds_unlinked(w, low, w->cursor))));
 }
 
 static bool enter_older_chunk(struct walking *w)
@@ -162,6 +170,7 @@ static bool place(struct walking *w, uint64_t frame, uint64_t size)
             if (size > w->cursor - frame || !gap_is_sound(w, frame + size))
                 return reject(w, WALK_MISPLACED);
             w->cursor = frame;
+            w->at_top = false;
             return true;
         }
         if (!enter_older_chunk(w))
@@ -170,9 +179,12 @@ static bool place(struct walking *w, uint64_t frame, uint64_t size)
     return reject(w, WALK_STACK_BROKEN);
 }
 
-/* Nothing may be left below the outermost frame. */
+/* Nothing may be left below the outermost frame, and C called it. */
 static bool reach_bottom(struct walking *w)
 {
+    w->at_top = false;
+    if (!w->outside)
+        return reject(w, WALK_UNLINKED);
     for (int i = 0; w->chunk && w->chunk_previous; i++) {
         if (i == MOST_CHUNKS)
             return reject(w, WALK_STACK_BROKEN);
@@ -208,6 +220,8 @@ static bool read_frame(struct walking *w, uint64_t address, struct found *found)
         .owner = bytes[layout->frame_owner],
         .entry = layout->frame_entry != LAYOUT_ABSENT && bytes[layout->frame_entry],
     };
+    if (layout->frame_return_offset != LAYOUT_ABSENT)
+        memcpy(&found->return_offset, bytes + layout->frame_return_offset, sizeof found->return_offset);
     return true;
 }
 
@@ -227,15 +241,37 @@ static bool read_cframe(struct walking *w, uint64_t cframe, uint64_t *frame)
     return true;
 }
 
-static bool leave_evaluator(struct walking *w, uint64_t caller)
+/* 3.11: an exception thrown through a generator puts the generator's frame on top without an evaluator; that it was
+ * an entry once is still written in it. Then the evaluator is left by a frame below. */
+static bool is_passed_through(const struct walking *w, const struct found *found)
 {
-    uint64_t frame;
-    w->boundary = true;
+    return w->layout->frame_entry != LAYOUT_ABSENT && found->owner == LAYOUT_OWNED_BY_GENERATOR &&
+           found->previous;
+}
+
+static bool leave_evaluator(struct walking *w, const struct found *found)
+{
+    uint64_t frame, calling = w->calling_cframe;
+    w->boundary = w->outside = true;
+    w->in_doubt = false;
     if (w->layout->chain != LAYOUT_CFRAMES)
         return true;
-    if (!read_cframe(w, w->calling_cframe, &frame))
+    if (!read_cframe(w, calling, &frame))
         return false;
-    return frame == caller || reject(w, WALK_BAD_ENTRY);
+    if (frame == found->previous)
+        return true;
+    w->calling_cframe = calling;
+    return is_passed_through(w, found) || reject(w, WALK_BAD_ENTRY);
+}
+
+/* 3.12 may publish the frame of a call that needs no new evaluator before it links it: until that frame begins, the
+ * link may be one of an earlier call, and leave out a generator. The frame that it names then runs that generator,
+ * which its return offset tells. */
+static bool is_half_linked(struct walking *w, const struct found *found, int64_t offset)
+{
+    bool doubtful = w->in_doubt && found->return_offset;
+    w->in_doubt = !w->result.depth && found->owner == LAYOUT_OWNED_BY_THREAD && offset < 0;
+    return doubtful;
 }
 
 static bool take_python_frame(struct walking *w, const struct found *found)
@@ -243,10 +279,13 @@ static bool take_python_frame(struct walking *w, const struct found *found)
     struct code_shape shape;
     if (!shape_of(w->process, found->code, &shape))
         return reject(w, WALK_NO_CODE);
+    w->outside = false;
     int64_t offset = (int64_t)(found->instruction - found->code - w->layout->code_instructions);
     if (offset < -2 || offset >= shape.instructions_bytes)
         return reject(w, WALK_BAD_INSTRUCTION);
     bool generator = found->owner == LAYOUT_OWNED_BY_GENERATOR;
+    if (is_half_linked(w, found, offset))
+        return reject(w, WALK_HALF_LINKED);
     if (!generator && !place(w, found->address, shape.frame_bytes))
         return false;
     w->boundary = (generator && w->boundary) || found->entry;
@@ -268,7 +307,7 @@ static bool take_frame(struct walking *w, const struct found *found)
 {
     if (found->owner >= LAYOUT_OWNED_BY_C && w->layout->version >= 0x030c0000) {
         mark_entry(w);
-        return leave_evaluator(w, found->previous);
+        return leave_evaluator(w, found);
     }
     if (found->owner > LAYOUT_OWNED_BY_GENERATOR)
         return reject(w, WALK_BAD_OWNER);
@@ -277,7 +316,7 @@ static bool take_frame(struct walking *w, const struct found *found)
     if (!found->entry)
         return true;
     mark_entry(w);
-    return leave_evaluator(w, found->previous);
+    return leave_evaluator(w, found);
 }
 
 static bool follow_frames(struct walking *w, uint64_t frame)
@@ -312,7 +351,7 @@ static bool begin_stack(struct walking *w, uint64_t *frame)
 static void walk_data_stack(struct walking *w)
 {
     uint64_t frame;
-    w->boundary = true;
+    w->boundary = w->at_top = w->outside = true;
     if (!begin_stack(w, &frame) || !follow_frames(w, frame))
         return;
     bool unlinked = w->chunk && w->cursor != first_slot(w);
@@ -399,6 +438,7 @@ const char *walk_reason_text(enum walk_reason reason)
         [WALK_BAD_OWNER] = "a frame of an unknown kind",
         [WALK_MISPLACED] = "frames do not lie end to end",
         [WALK_BAD_ENTRY] = "a caller that is not the evaluator's",
+        [WALK_HALF_LINKED] = "a frame that may not be linked yet",
         [WALK_DETACHED_GENERATOR] = "a generator cut off from its callers",
         [WALK_TOO_DEEP] = "too many frames",
     };

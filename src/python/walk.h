@@ -32,6 +32,7 @@ enum walk_reason {
     WALK_BAD_OWNER,          /* a frame of an unknown kind */
     WALK_MISPLACED,          /* frames do not lie end to end */
     WALK_BAD_ENTRY,          /* an evaluator's own record names another caller */
+    WALK_HALF_LINKED,        /* 3.12: the innermost frame has not begun, its link may be an old one */
     WALK_DETACHED_GENERATOR, /* 3.9, 3.10: an exception on its way into a generator hides the callers */
     WALK_TOO_DEEP,
     WALK_REASONS,
