@@ -1,6 +1,6 @@
 /*
- * Prints the row of src/python/layouts.h that the CPython headers it is compiled with give: the one program here
- * that looks into them. tools/probe_layouts compiles and runs it.
+ * Prints the row of src/python/layouts.h that the CPython headers it is compiled with give: the one program
+ * here that looks into them. tools/probe_layouts compiles and runs it.
  */
 #define Py_BUILD_CORE
 #define PY_SSIZE_T_CLEAN

@@ -1,12 +1,12 @@
 /*
  * code_cache: the shapes of code objects that were once read and found to be code objects.
  *
- * A walk needs to know how large a frame of that code is, and must not load from an address only because a half-made
- * frame names it: what is found here needs no load at all. An entry may outlive its code object; a frame of another
- * size at that address then does not tile, and the walk is rejected, not wrong.
+ * A walk needs to know how large a frame of that code is, and must not load from an address only because a
+ * half-made frame names it: what is found here needs no load at all. An entry may outlive its code object; a
+ * frame of another size at that address then does not tile, and the walk is rejected, not wrong.
  *
- * Shared by all threads and signal handlers without a lock: an entry is two words, the first holds the address xored
- * with the second, so that a mix of two writers' words matches no address.
+ * Shared by all threads and signal handlers without a lock: an entry is two words, the first holds the
+ * address xored with the second, so that a mix of two writers' words matches no address.
  */
 #ifndef SONDE_PYTHON_CODE_CACHE_H
 #define SONDE_PYTHON_CODE_CACHE_H

@@ -179,8 +179,8 @@ static int take_published(const struct table *table, uint32_t version, struct la
     return 0;
 }
 
-/* What a walk reads at once: a frame up to its locals, a code object up to its instructions, a thread state up to the
- * top of its data stack. Everything it looks for must lie in there. */
+/* What a walk reads at once: a frame up to its locals, a code object up to its instructions, a thread state
+ * up to the top of its data stack. Everything it looks for must lie in there. */
 static bool fits_walk(const struct layout *layout)
 {
     const uint32_t frame[] = {layout->frame_previous, layout->frame_code, layout->frame_instruction,
@@ -198,7 +198,8 @@ static bool fits_walk(const struct layout *layout)
     return fits;
 }
 
-/* The fields that are not published lie beside one that is; tools/probe_layouts shows it for 3.13 and 3.15. */
+/* The fields that are not published lie beside one that is; tools/probe_layouts shows it for 3.13 and 3.15.
+ * */
 static int add_neighbours(const struct table *table, struct layout *layout, struct err *err)
 {
     unsigned column = layout_minor(layout) - FIRST_PUBLISHED_MINOR;

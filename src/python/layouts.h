@@ -1,12 +1,14 @@
 /*
  * layouts: where CPython keeps what we read: one row of offsets for each version.
  *
- * 3.9 to 3.12 have a constant row each, printed by tools/probe_layouts from the headers of that version; a test
- * prints it again for every interpreter found. From 3.13 on the interpreter publishes most offsets at the start of
- * its runtime structure; they are read and held against limits, and the few that are not published lie at a fixed
- * distance from one that is. A version that is not known is refused: its table may have another order.
+ * 3.9 to 3.12 have a constant row each, printed by tools/probe_layouts from the headers of that version; a
+ * test prints it again for every interpreter found. From 3.13 on the interpreter publishes most offsets at
+ * the start of its runtime structure; they are read and held against limits, and the few that are not
+ * published lie at a fixed distance from one that is. A version that is not known is refused: its table may
+ * have another order.
  *
- * A row fits release and debug builds of 3.13+, and release builds before; layouts_check tells the difference.
+ * A row fits release and debug builds of 3.13+, and release builds before; layouts_check tells the
+ * difference.
  */
 #ifndef SONDE_PYTHON_LAYOUTS_H
 #define SONDE_PYTHON_LAYOUTS_H
@@ -24,7 +26,8 @@ enum layout_chain {
     LAYOUT_CURRENT_FRAME,     /* 3.13+: directly */
 };
 
-/* Every field of a row, in the order of tools/probe_layouts; offsets in bytes unless a comment says otherwise. */
+/* Every field of a row, in the order of tools/probe_layouts; offsets in bytes unless a comment says
+ * otherwise. */
 #define LAYOUT_FIELDS(FIELD)                                                                                 \
     FIELD(runtime_interpreters) /* the newest interpreter */                                                 \
     FIELD(runtime_gil)          /* the lock itself, up to 3.11 */                                            \
@@ -86,14 +89,15 @@ struct layout {
 #undef LAYOUT_FIELD
 };
 
-/* The most bytes before a frame's locals, before the instructions of code, and up to the last field of a thread state
- * that is read: no row is larger. */
+/* The most bytes before a frame's locals, before the instructions of code, and up to the last field of a
+ * thread state that is read: no row is larger. */
 enum { LAYOUT_FRAME_LIMIT = 128, LAYOUT_CODE_LIMIT = 256, LAYOUT_THREAD_LIMIT = 512 };
 
 /* A chunk of a thread's data stack: the same in every version that has one. */
 enum { LAYOUT_CHUNK_PREVIOUS = 0, LAYOUT_CHUNK_SIZE = 8, LAYOUT_CHUNK_TOP = 16, LAYOUT_CHUNK_DATA = 24 };
 
-/* Who a frame belongs to (from 3.11 on). From LAYOUT_OWNED_BY_C on it is no Python frame but marks where C called. */
+/* Who a frame belongs to (from 3.11 on). From LAYOUT_OWNED_BY_C on it is no Python frame but marks where C
+ * called. */
 enum {
     LAYOUT_OWNED_BY_THREAD,
     LAYOUT_OWNED_BY_GENERATOR,
@@ -106,14 +110,14 @@ static inline int layout_minor(const struct layout *layout)
     return layout->version >> 16 & 0xff;
 }
 
-/* The row of the interpreter whose _PyRuntime lies at `runtime`. `version` (PY_VERSION_HEX) is needed up to 3.12,
- * which publishes none; 0 = not known. */
+/* The row of the interpreter whose _PyRuntime lies at `runtime`. `version` (PY_VERSION_HEX) is needed up to
+ * 3.12, which publishes none; 0 = not known. */
 int layouts_read(const struct memory *memory, uint64_t runtime, uint32_t version, struct layout *layout,
                  struct err *err);
 /* PY_VERSION_HEX of text such as "3.12.1" or "3.13.0rc2 (main, ...)"; 0 when it is no version. */
 uint32_t layouts_version(const char *text);
-/* Holds a row against the memory that it shall describe: `code_type` is the address of PyCode_Type. Refuses builds
- * whose objects are larger (Py_TRACE_REFS). */
+/* Holds a row against the memory that it shall describe: `code_type` is the address of PyCode_Type. Refuses
+ * builds whose objects are larger (Py_TRACE_REFS). */
 int layouts_check(const struct layout *layout, const struct memory *memory, uint64_t code_type,
                   struct err *err);
 

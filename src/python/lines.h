@@ -1,8 +1,8 @@
 /*
  * lines: from an instruction to its line, by the table that its code object carries.
  *
- * Takes bytes, gives numbers: the table of 3.9 (lnotab), of 3.10 (line table) or of 3.11 and later (locations). A
- * damaged table gives a wrong line or none, never a read outside it.
+ * Takes bytes, gives numbers: the table of 3.9 (lnotab), of 3.10 (line table) or of 3.11 and later
+ * (locations). A damaged table gives a wrong line or none, never a read outside it.
  */
 #ifndef SONDE_PYTHON_LINES_H
 #define SONDE_PYTHON_LINES_H

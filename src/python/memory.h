@@ -35,8 +35,8 @@ static inline bool memory_read_word(const struct memory *memory, uint64_t addres
     return memory_read(memory, address, out, sizeof *out);
 }
 
-/* The bytes at an address, in place or in `copy` (of at least size bytes); NULL where they cannot be had. `proved`
- * promises that they are mapped if the memory is our own. */
+/* The bytes at an address, in place or in `copy` (of at least size bytes); NULL where they cannot be had.
+ * `proved` promises that they are mapped if the memory is our own. */
 static inline const unsigned char *memory_view(const struct memory *memory, bool proved, uint64_t address,
                                                void *copy, size_t size)
 {

@@ -41,8 +41,8 @@ bool names_read_code(const struct layout *layout, const struct memory *memory, u
            read_instructions_size(layout, memory, code, &out->instructions_bytes);
 }
 
-/* One character as UTF-8. A surrogate, which UTF-8 has not, is the byte that a path held (U+DC80 to U+DCFF), else it
- * is spelt out; at most 6 bytes. */
+/* One character as UTF-8. A surrogate, which UTF-8 has not, is the byte that a path held (U+DC80 to U+DCFF),
+ * else it is spelt out; at most 6 bytes. */
 static size_t encode(uint32_t character, char *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -14,7 +14,8 @@ struct walking {
     uint32_t capacity;
     struct walk result;
 
-    /* The data stack, as far as it is not yet accounted for: [first, cursor) in this chunk, and older chunks. */
+    /* The data stack, as far as it is not yet accounted for: [first, cursor) in this chunk, and older chunks.
+     * */
     uint64_t chunk;
     uint64_t chunk_previous;
     uint64_t cursor;
@@ -148,7 +149,8 @@ static bool holds_unlinked(struct walking *w, uint64_t low, uint64_t high)
     return low == high;
 }
 
-/* Above the innermost frame lies what is being made or cleared, in any state; further down frames are whole. */
+/* Above the innermost frame lies what is being made or cleared, in any state; further down frames are whole.
+ * */
 static bool gap_is_sound(struct walking *w, uint64_t low)
 {
     return low == w->cursor ||
@@ -225,7 +227,8 @@ static bool read_frame(struct walking *w, uint64_t address, struct found *found)
     return true;
 }
 
-/* 3.11 and 3.12: each evaluator keeps a record on the C stack: the frame that it runs, its caller's record. */
+/* 3.11 and 3.12: each evaluator keeps a record on the C stack: the frame that it runs, its caller's record.
+ * */
 static bool read_cframe(struct walking *w, uint64_t cframe, uint64_t *frame)
 {
     const struct layout *layout = w->layout;
@@ -241,8 +244,8 @@ static bool read_cframe(struct walking *w, uint64_t cframe, uint64_t *frame)
     return true;
 }
 
-/* 3.11: an exception thrown through a generator puts the generator's frame on top without an evaluator; that it was
- * an entry once is still written in it. Then the evaluator is left by a frame below. */
+/* 3.11: an exception thrown through a generator puts the generator's frame on top without an evaluator; that
+ * it was an entry once is still written in it. Then the evaluator is left by a frame below. */
 static bool is_passed_through(const struct walking *w, const struct found *found)
 {
     return w->layout->frame_entry != LAYOUT_ABSENT && found->owner == LAYOUT_OWNED_BY_GENERATOR &&
@@ -264,9 +267,9 @@ static bool leave_evaluator(struct walking *w, const struct found *found)
     return is_passed_through(w, found) || reject(w, WALK_BAD_ENTRY);
 }
 
-/* 3.12 may publish the frame of a call that needs no new evaluator before it links it: until that frame begins, the
- * link may be one of an earlier call, and leave out a generator. The frame that it names then runs that generator,
- * which its return offset tells. */
+/* 3.12 may publish the frame of a call that needs no new evaluator before it links it: until that frame
+ * begins, the link may be one of an earlier call, and leave out a generator. The frame that it names then
+ * runs that generator, which its return offset tells. */
 static bool is_half_linked(struct walking *w, const struct found *found, int64_t offset)
 {
     bool doubtful = w->in_doubt && found->return_offset;
@@ -368,7 +371,8 @@ static bool runs(const struct layout *layout, const unsigned char *frame)
     return frame[layout->frame_state] == (layout_minor(layout) == 9 ? 1 : 0);
 }
 
-/* Throwing into a generator that delegates to another makes its frame current without linking it to the caller. */
+/* Throwing into a generator that delegates to another makes its frame current without linking it to the
+ * caller. */
 static bool is_detached(const struct layout *layout, const unsigned char *frame)
 {
     return memory_word(frame + layout->frame_generator) && !runs(layout, frame);

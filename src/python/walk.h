@@ -1,11 +1,12 @@
 /*
  * walk: the Python frames of one thread, innermost first.
  *
- * The thread must stand still: it walks itself in a signal handler, it is stopped, it sleeps, or this is a copy. At
- * most instructions its frames are then linked properly; while one is being linked (the order of the stores is the
- * compiler's) they are not, and what is found is rejected rather than believed. From 3.11 on the proof is the data
- * stack: the frames on it must lie end to end from its first slot to its top, but for frames that C code has pushed
- * and not yet linked or unlinked and not yet popped. A single-step test holds every answer against the one before.
+ * The thread must stand still: it walks itself in a signal handler, it is stopped, it sleeps, or this is a
+ * copy. At most instructions its frames are then linked properly; while one is being linked (the order of the
+ * stores is the compiler's) they are not, and what is found is rejected rather than believed. From 3.11 on
+ * the proof is the data stack: the frames on it must lie end to end from its first slot to its top, but for
+ * frames that C code has pushed and not yet linked or unlinked and not yet popped. A single-step test holds
+ * every answer against the one before.
  *
  * Nothing is allocated, every loop is bounded, every address that is not proved to be mapped goes through
  * memory_read: it may run in a signal handler. The caller owns all that it passes.

@@ -1,6 +1,6 @@
 /*
- * A library that a test program loads with ctypes: it reads the interpreter that it is loaded into, as the agent
- * would, and answers in text. All functions want the GIL (ctypes.PyDLL).
+ * A library that a test program loads with ctypes: it reads the interpreter that it is loaded into, as the
+ * agent would, and answers in text. All functions want the GIL (ctypes.PyDLL).
  */
 #include "python/layouts.h"
 #include "python/lines.h"
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -174,11 +175,11 @@ EXPORT void self_step_end(char *out, size_t size)
     step_rule_text(&rule, out, size);
 }
 
-/* What a debugger needs to walk this thread from outside. */
-EXPORT void self_addresses(uint64_t out[4])
+/* Tells single_step where to look, and waits for it. */
+EXPORT void self_mark(int descriptor)
 {
-    out[0] = symbol("_PyRuntime");
-    out[1] = this_thread().state;
-    out[2] = process.code_type;
-    out[3] = process.frame_type;
+    uint64_t addresses[] = {symbol("_PyRuntime"), this_thread().state, process.code_type, process.frame_type,
+                            layout.version};
+    if (write(descriptor, addresses, sizeof addresses) == sizeof addresses)
+        raise(SIGSTOP);
 }

@@ -1,6 +1,6 @@
 /*
- * step_rule: while a program is stepped instruction by instruction, two stacks that follow each other may differ by
- * one frame pushed or popped, and by nothing else. Counts what was accepted, rejected and wrong.
+ * step_rule: while a program is stepped instruction by instruction, two stacks that follow each other may
+ * differ by one frame pushed or popped, and by nothing else. Counts what was accepted, rejected and wrong.
  */
 #ifndef SONDE_TESTS_STEP_RULE_H
 #define SONDE_TESTS_STEP_RULE_H

@@ -262,7 +262,7 @@ def deaths():
 
 
 def comprehensions():
-    assert [check() and number for number in range(2)] is not None
+    assert len([check() and number for number in range(2)]) == 2
     assert {number: check() for number in range(2)}
     assert sum(bool(check()) for _ in range(2)) == 2
     assert (lambda: [(lambda: check())() for _ in range(2)])()
@@ -280,9 +280,9 @@ def executed():
 def chunks():
     """Frames so large that the thread's data stack needs new pieces of memory."""
     names = ", ".join(f"v{number}" for number in range(400))
-    source = f"def wide(depth):\n    {names.replace(',', ' =')} = 0\n    wide(depth - 1) if depth else check()\n    check()\n"
+    body = f"{names.replace(',', ' =')} = 0\n    wide(depth - 1) if depth else check()\n    check()\n"
     scope = {"check": check}
-    exec(source, scope)
+    exec("def wide(depth):\n    " + body, scope)
     scope["wide"](30)
     run_generator = (scope["wide"](10) for _ in range(2))
     list(run_generator)
@@ -381,19 +381,32 @@ def name_codes(text):
     return re.sub(r"/([0-9a-f]+)", lambda match: "/" + names.get(match[1], match[1]), text)
 
 
-def stepped(most):
-    """One of each under the trap flag: calls, generators, exceptions, classes, callbacks, new stack chunks."""
+def everything():
+    """One of each: calls, generators, exceptions, classes, callbacks, new stack chunks; often enough that
+    the interpreter has specialized them."""
     scope = {"call": lambda value, *rest, key=None, **others: value, "Plain": Quiet, "Meta": QuietMeta}
     exec(compile(STEPPED, "<stepped>", "exec"), scope)
-    for _ in range(30):  # first as the interpreter specializes it, then as it is
+    for _ in range(30):
         scope["everything"]()
+    return scope["everything"]
+
+
+def stepped(most):
+    """Under the trap flag, each instruction walked in the handler."""
+    run_all = everything()
     library.self_step_begin(ctypes.c_uint64(most))
-    for _ in range(1000):
-        scope["everything"]()
-        if library.self_steps_left() == 0:
-            break
+    while library.self_steps_left():
+        run_all()
     library.self_step_end(buffer, SIZE)
     print(name_codes(buffer.value.decode()))
+
+
+def marked(descriptor):
+    """For single_step, which ends it."""
+    run_all = everything()
+    library.self_mark(descriptor)
+    while True:
+        run_all()
 
 
 class Quiet:
@@ -492,19 +505,22 @@ def exceptions():
 def classes():
     one = Plain(1); two = Plain(2)
     sorted([two, one, two]); one.missing; sorted([2, 1], key=call); list(map(call, "ab"))
+    [call(x) for x in (1, 2)]; {x: call(x) for x in (1, 2)}; any(call(x) for x in (0, 1))
+
+def making():
     class Made(metaclass=Meta):
         def __init__(self): call(1)
-    Made(); [call(x) for x in (1, 2)]; {x: call(x) for x in (1, 2)}; any(call(x) for x in (0, 1))
-    exec(code); str(Plain); repr(one)
+    Made()
+    exec(code)
 
 def recursion(depth):
     return recursion(depth - 1) if depth else 0
 
 def everything():
-    calls(); generators(); coroutines(); exceptions(); classes(); recursion(20); wide(12); by_map(3)
+    generators(); coroutines(); calls(); exceptions(); recursion(8); by_map(3); classes(); wide(8); making()
 
 def by_map(depth):
-    return list(map(by_map, [depth - 1])) if depth else wide(4)
+    return list(map(by_map, [depth - 1])) if depth else call(1)
 
 def wide(depth, never=None):
     if never: WIDE
@@ -520,7 +536,9 @@ def speed(depth):
         return speed(depth - 1)
     frames = ctypes.c_int()
     library.self_time(100, ctypes.byref(frames))
-    best = min(library.self_time(2000, ctypes.byref(frames)) for _ in range(5))
+    best = float("inf")
+    for _ in range(5):
+        best = min(best, library.self_time(2000, ctypes.byref(frames)))
     print(f"{frames.value} frames, {best:.0f} ns, {best / frames.value:.1f} ns per frame")
 
 

@@ -1,0 +1,95 @@
+"""src/python against every interpreter found: offsets, stacks, lines, and every single instruction.
+
+SONDE_STEPS sets how many instructions of each interpreter are stepped through (make test: few).
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import interpreters
+import pytest
+
+STEPS = int(os.environ.get("SONDE_STEPS", 200_000))
+FROM_OUTSIDE = max(20_000, STEPS // 10)
+NATIVE = "tests/e2e/native"
+
+
+@pytest.fixture
+def walked(launch):
+    """Runs walked.py with the test library, and gives what it printed."""
+    folder = interpreters.sonde_folder() / NATIVE
+    library = folder / "libself_walk.so"
+    if not library.exists():
+        pytest.skip("the test library is not built (tests are off, sanitized, or not x86-64)")
+
+    def run(*arguments, before=()):
+        program = launch.program("walked.py")
+        before = [part if isinstance(part, str) else folder / part for part in before]
+        command = [*before, launch.python.executable, program, library, *arguments]
+        result = launch.run(command, timeout=600)
+        assert result.returncode == 0, (result.stdout + result.stderr).decode()
+        return result.stdout.decode()
+
+    return run
+
+
+def headers(interpreter):
+    """The folders that hold this interpreter's headers, the main one first; None when it came without."""
+    script = "import sysconfig; print(sysconfig.get_path('include'))"
+    command = interpreter.enter([interpreter.executable, "-c", script], "/tmp")
+    include = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/tmp").stdout.strip()
+    root = interpreter.root or ""
+    if not os.path.exists(root + include + "/internal/pycore_interp.h"):
+        return None
+    system = pathlib.Path(root + "/usr/include")
+    more = [path.parent.parent for path in system.glob("*/python3*/pyconfig.h")]
+    return [root + include, *more, system]
+
+
+def test_offsets_are_those_of_the_headers(walked, python):
+    includes = headers(python)
+    if not includes:
+        pytest.skip("this interpreter came without its headers")
+    probe = [interpreters.REPOSITORY / "tools/probe_layouts", *includes]
+    expected = subprocess.run([sys.executable, *probe], capture_output=True, text=True, check=True).stdout
+    assert walked("row") == expected
+    assert expected.count("\n") > 50
+
+
+def test_stacks_are_those_of_python(walked):
+    """At more than 200 points: the functions and the lines of the whole stack."""
+    points = int(re.fullmatch(r"points (\d+)\n", walked("stacks"))[1])
+    assert points >= 220
+
+
+def test_lines_are_those_of_python(walked):
+    found = re.fullmatch(r"codes (\d+) instructions (\d+)\n", walked("lines"))
+    assert int(found[1]) > 4000
+    assert int(found[2]) > 150_000
+
+
+def check_steps(text, python, most, allowed):
+    print(python, text)
+    counts = {name: int(count) for name, count in re.findall(r"\b(steps|changes|wrong|rejected) (\d+)", text)}
+    assert counts["wrong"] == 0, text
+    assert counts["steps"] >= most
+    assert counts["changes"] > 20
+    assert counts["rejected"] <= allowed * most, text
+
+
+# 3.9 hides the callers all the while that an exception thrown through a generator is handled; 3.11 and 3.12
+# link their frames in an order that some instructions see half done.
+ALLOWED = {(3, 9): 0.1, (3, 10): 0.001, (3, 11): 0.01, (3, 12): 0.015}
+
+
+def test_every_instruction_of_a_thread_that_walks_itself(walked, python):
+    text = walked("stepped", str(STEPS))
+    check_steps(text, python, STEPS, ALLOWED.get(python.numbers, 0.002))
+
+
+def test_every_instruction_of_a_stopped_thread(walked, python):
+    text = walked("marked", "100", before=[pathlib.Path("single_step"), str(FROM_OUTSIDE)])
+    check_steps(text, python, FROM_OUTSIDE, ALLOWED.get(python.numbers, 0.005))
