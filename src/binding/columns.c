@@ -57,19 +57,31 @@ static const struct column columns_of_calls[] = {
     COLUMN(call_row, thread), COLUMN(call_row, node), COLUMN(call_row, calls), COLUMN(call_row, self_ns), {0},
 };
 
+static const struct column columns_of_sample[] = {
+    COLUMN(sample_row, time_ns),
+    COLUMN(sample_row, weight_ns),
+    COLUMN(sample_row, thread),
+    COLUMN(sample_row, node),
+    COLUMN(sample_row, count),
+    COLUMN(sample_row, state),
+    {0},
+};
+
 static const struct column columns_of_function[] = {
-    COLUMN(function_row, code),    COLUMN(function_row, calls),    COLUMN(function_row, primitive_calls),
-    COLUMN(function_row, self_ns), COLUMN(function_row, total_ns), {0},
+    COLUMN(function_row, code),
+    COLUMN(function_row, calls),
+    COLUMN(function_row, primitive_calls),
+    COLUMN(function_row, samples),
+    COLUMN(function_row, total_samples),
+    COLUMN(function_row, self_ns),
+    COLUMN(function_row, total_ns),
+    {0},
 };
 
 static const struct column columns_of_edge[] = {
-    COLUMN(edge_row, caller),
-    COLUMN(edge_row, callee),
-    COLUMN(edge_row, calls),
-    COLUMN(edge_row, primitive_calls),
-    COLUMN(edge_row, self_ns),
-    COLUMN(edge_row, total_ns),
-    {0},
+    COLUMN(edge_row, caller),          COLUMN(edge_row, callee),   COLUMN(edge_row, calls),
+    COLUMN(edge_row, primitive_calls), COLUMN(edge_row, samples),  COLUMN(edge_row, total_samples),
+    COLUMN(edge_row, self_ns),         COLUMN(edge_row, total_ns), {0},
 };
 
 static const struct column columns_of_note[] = {
@@ -183,6 +195,8 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
          columns_of_process},
         {"threads", recording->threads, recording->threads_count, sizeof(struct thread), columns_of_thread},
         {"calls", recording->calls, recording->calls_count, sizeof(struct call_row), columns_of_calls},
+        {"samples", recording->samples, recording->samples_count, sizeof(struct sample_row),
+         columns_of_sample},
         {"functions", functions->rows, functions->row_count, sizeof(struct function_row),
          columns_of_function},
         {"edges", functions->edges, functions->edge_count, sizeof(struct edge_row), columns_of_edge},

@@ -281,8 +281,9 @@ static void put_summary(struct bytes *title, const struct source *source)
 {
     const struct callgraph *graph = &source->graph;
 
-    bytes_putf(title, "%s: %.4g s in %llu calls", source->name, (double)graph->self_total_ns / 1e9,
-               (unsigned long long)graph->total_calls);
+    bytes_putf(title, "%s: %.4g s", source->name, (double)graph->self_total_ns / 1e9);
+    if (graph->total_calls)
+        bytes_putf(title, " in %llu calls", (unsigned long long)graph->total_calls);
     uint32_t kept = callgraph_kept_functions(graph);
     if (kept < graph->function_count)
         bytes_putf(title, ", %u of %u functions", kept, graph->function_count);

@@ -22,6 +22,7 @@ struct writer {
     const struct dot_writer_style *style;
     const struct callgraph *before; /* whose cycles are drawn */
     bool comparing;
+    bool sampled;              /* no calls are known */
     double largest_difference; /* share, among the functions drawn */
     struct bytes *out;
     struct bytes text; /* the label or tooltip being made */
@@ -193,6 +194,8 @@ static void put_calls(struct writer *writer, const char *lead, const uint64_t *b
 {
     const uint64_t *first = before ? before : after;
 
+    if (writer->sampled)
+        return;
     bytes_putf(&writer->text, "%s%llu" MULTIPLICATION_SIGN, lead, (unsigned long long)*first);
     if (before && after)
         bytes_putf(&writer->text, " / %llu" MULTIPLICATION_SIGN, (unsigned long long)*after);
@@ -358,6 +361,7 @@ int dot_writer_write(const struct callgraph *before, const struct callgraph *aft
                      const struct dot_writer_style *style, struct bytes *out, struct err *err)
 {
     struct writer writer = {.style = style, .before = before, .comparing = after != NULL, .out = out};
+    writer.sampled = !before->total_calls && !(after && after->total_calls);
     struct drawing drawing = {0};
 
     if (drawing_make(before, after, &drawing, err) != 0)
