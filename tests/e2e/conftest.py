@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,8 @@ import profiles
 import pytest
 
 USABLE, LEFT_OUT = interpreters.find()
+# A shell that starts the tests in the background ignores Ctrl-C for them, and what they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 PROGRAMS = interpreters.REPOSITORY / "tests" / "e2e" / "programs"
 
 

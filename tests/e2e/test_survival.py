@@ -336,13 +336,16 @@ def test_full_disk(modern_launch):
     (launch.folder / "disk").mkdir()
     mount = 'mount -t tmpfs -o size=128k none disk; "$@"; code=$?; cp disk/* . ; exit $code'
     command = [launch.sonde, "trace", "-o", "disk/full.sonde", "--", launch.python.executable, "x.py"]
-    done = launch.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, "sh", *command])
+    unshare = ["unshare", "--mount", "--propagation", "private"]
+    if launch.run([*unshare, "true"]).returncode != 0:
+        pytest.skip("no mount of our own can be made here (a chroot?)")
+    done = launch.run([*unshare, "sh", "-c", mount, "sh", *command])
     assert_says_so(done, "full.sonde")
     assert launch.run([launch.sonde, "info", "full.sonde"]).returncode in (0, 2)
 
 
 def test_file_size_limit(modern_launch):
-    """The limit of sonde itself: a write fails. (Under the target's own limit there is no memory to share.)"""
+    """The limit of sonde itself: a write fails. (Under the target's own, no memory can be shared.)"""
     launch = modern_launch
     launch.write("x.py", "input()\n" + WIDE)
     command = [*launch.tracer(), "--", launch.python.executable, "x.py"]

@@ -28,8 +28,10 @@ static void fill_hello(struct session_hello *hello, enum session_message message
 }
 
 /* Sent along, because a process may be gone by the time that the recorder looks for it. */
-static void read_command_line(struct session_hello *hello)
+static void describe_program(struct session_hello *hello)
 {
+    ssize_t path = readlink("/proc/self/exe", hello->executable, sizeof hello->executable - 1);
+    hello->executable[path > 0 ? path : 0] = '\0';
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
     hello->text_bytes = size > 0 ? (uint32_t)size : 0;
@@ -84,7 +86,7 @@ static struct arena *open_arena(uint32_t python)
     struct session_hello hello;
     fill_hello(&hello, SESSION_HELLO);
     hello.arena_bytes = arena->total_bytes;
-    read_command_line(&hello);
+    describe_program(&hello);
     int sent = session_send(&session, &hello, fd);
     close(fd);
     if (sent == 0)

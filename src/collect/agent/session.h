@@ -28,6 +28,7 @@ struct session_hello {
     uint64_t arena_bytes;
     uint32_t text_bytes;
     char text[4000]; /* hello: the command line as in /proc/PID/cmdline; refused: why */
+    char executable[1024];
 };
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */

@@ -41,12 +41,9 @@ static uint32_t command_of(struct writer *writer, const struct session_hello *he
     return id;
 }
 
-static uint32_t executable_of(struct writer *writer, pid_t pid)
+static uint32_t executable_of(struct writer *writer, const struct session_hello *hello)
 {
-    char link[64], path[4096];
-    snprintf(link, sizeof link, "/proc/%ld/exe", (long)pid);
-    ssize_t size = readlink(link, path, sizeof path - 1);
-    return size > 0 ? writer_string(writer, path, (size_t)size) : 0;
+    return writer_string(writer, hello->executable, strnlen(hello->executable, sizeof hello->executable));
 }
 
 static uint32_t python_of(struct writer *writer, const struct arena *arena)
@@ -89,7 +86,7 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
         .host = intern(writer, host),
         .command = command_of(writer, hello, describe),
         .python = python_of(writer, followed->arena),
-        .exe = executable_of(writer, pid),
+        .exe = executable_of(writer, hello),
         .start_ns = ((struct arena *)followed->arena)->start_ns,
         .exit_code = INT32_MIN,
     };
