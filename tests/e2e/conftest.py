@@ -12,7 +12,7 @@ import profiles
 import pytest
 
 USABLE, LEFT_OUT = interpreters.find()
-# A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start would inherit that.
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and what they start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 PROGRAMS = interpreters.REPOSITORY / "tests" / "e2e" / "programs"
 
