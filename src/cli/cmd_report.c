@@ -255,7 +255,8 @@ const struct command command_report = {
     .summary = "Say what takes the time: findings, tables, callers, trees",
     .arguments = "[FILE...]",
     .description =
-        "Reads .sonde recordings and cProfile files (.prof of any Python); several files are summed, and "
+        "Reads .sonde recordings, cProfile files (.prof of any Python), speedscope files and collapsed "
+        "stacks; several files are summed, and "
         "without one "
         "the newest recording in this folder is taken.\n\n"
         "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
+#include "import/stacks.h"
 #include "store/recording.h"
 
 #define PERIOD_NS      1000000
@@ -12,26 +12,15 @@
 #define LINES_SNIFFED  4
 #define BINARY_SNIFFED 4096
 
-/* Some text inside the file. */
-struct piece {
-    const char *at;
-    size_t size;
-};
-
 struct loading {
-    struct recording *recording;
-    struct map codes; /* hash of (name, file) → code */
-    struct map sites; /* (code, line) → site */
-    struct map nodes; /* (parent, site) → node */
-    uint32_t sites_count;
+    struct stacks stacks;
     uint64_t now_ns;
-    bool out_of_memory;
 };
 
-static struct piece next_line(const char **at, const char *end)
+static struct stacks_text next_line(const char **at, const char *end)
 {
     const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    struct piece line = {*at, (size_t)((stop ? stop : end) - *at)};
+    struct stacks_text line = {*at, (size_t)((stop ? stop : end) - *at)};
     *at = stop ? stop + 1 : end;
     while (line.size && isspace((unsigned char)line.at[line.size - 1]))
         line.size--;
@@ -58,7 +47,7 @@ static uint64_t number(const char *at, size_t size, uint64_t max)
 }
 
 /* Splits "stack COUNT". False when it is not that. */
-static bool split_line(struct piece line, struct piece *stack, uint64_t *count)
+static bool split_line(struct stacks_text line, struct stacks_text *stack, uint64_t *count)
 {
     const char *blank = line.size ? memrchr(line.at, ' ', line.size) : NULL;
     if (!blank || blank == line.at)
@@ -67,7 +56,7 @@ static bool split_line(struct piece line, struct piece *stack, uint64_t *count)
     if (!all_digits(blank + 1, digits))
         return false;
     *count = number(blank + 1, digits, COUNT_MAX);
-    *stack = (struct piece){line.at, (size_t)(blank - line.at)};
+    *stack = (struct stacks_text){line.at, (size_t)(blank - line.at)};
     return *count <= COUNT_MAX;
 }
 
@@ -78,7 +67,7 @@ bool collapsed_reader_recognises(const void *data, size_t size)
     if (memchr(data, '\0', size < BINARY_SNIFFED ? size : BINARY_SNIFFED))
         return false;
     for (int i = 0; i < LINES_SNIFFED && at < end; i++) {
-        struct piece line = next_line(&at, end), stack;
+        struct stacks_text line = next_line(&at, end), stack;
         uint64_t count;
         if (line.size && !split_line(line, &stack, &count))
             return false;
@@ -90,16 +79,16 @@ bool collapsed_reader_recognises(const void *data, size_t size)
 /* ---- frames ---- */
 
 /* Takes " (file:line)" or " (file)" off the end of a frame's text. */
-static struct piece split_place(struct piece *text, uint32_t *line)
+static struct stacks_text split_place(struct stacks_text *text, uint32_t *line)
 {
-    struct piece none = {text->at, 0};
+    struct stacks_text none = {text->at, 0};
     *line = 0;
     if (text->size < 5 || text->at[text->size - 1] != ')')
         return none;
     const char *open = text->at + text->size - 1;
     while (open > text->at + 1 && !(open[0] == '(' && open[-1] == ' '))
         open--;
-    struct piece file = {open + 1, (size_t)(text->at + text->size - 1 - (open + 1))};
+    struct stacks_text file = {open + 1, (size_t)(text->at + text->size - 1 - (open + 1))};
     if (open == text->at + 1 || !file.size)
         return none;
     const char *colon = memrchr(file.at, ':', file.size);
@@ -116,87 +105,37 @@ static struct piece split_place(struct piece *text, uint32_t *line)
     return file;
 }
 
-static uint32_t intern(struct loading *loading, struct piece text)
-{
-    uint32_t id = strings_intern(&loading->recording->strings, text.at, text.size);
-    loading->out_of_memory |= id == UINT32_MAX;
-    return id;
-}
-
-static uint32_t code_of(struct loading *loading, struct piece name, struct piece file)
-{
-    struct code code = {.name = intern(loading, name),
-                        .file = intern(loading, file),
-                        .kind = file.size ? CODE_PYTHON : CODE_OTHER};
-    if (loading->out_of_memory)
-        return 0;
-    code.qualname = code.name;
-    uint32_t found = map_get(&loading->codes, map_pair(code.name, code.file));
-    if (found != MAP_NONE)
-        return found;
-    uint32_t id = recording_add_code(loading->recording, &code);
-    loading->out_of_memory |= !id || !map_set(&loading->codes, map_pair(code.name, code.file), id);
-    return id;
-}
-
-/* Where a function begins is not said; the first line that it was seen at is near. */
-static void keep_first_line(struct code *code, uint32_t line)
-{
-    if (line && (!code->line || line < code->line))
-        code->line = line;
-}
-
-static uint32_t node_of(struct loading *loading, const struct node *node)
-{
-    uint64_t site_key = map_pair(node->code, node->line);
-    uint32_t site = map_get(&loading->sites, site_key);
-    if (site == MAP_NONE) {
-        site = loading->sites_count++;
-        loading->out_of_memory |= !map_set(&loading->sites, site_key, site);
-    }
-    uint32_t id = map_get(&loading->nodes, map_pair(node->parent, site));
-    if (id != MAP_NONE)
-        return id;
-    id = recording_add_node(loading->recording, node);
-    loading->out_of_memory |= !id || !map_set(&loading->nodes, map_pair(node->parent, site), id);
-    return id;
-}
-
-static void add_stack(struct loading *loading, struct piece stack, uint64_t count)
+static int add_stack(struct loading *loading, struct stacks_text stack, uint64_t count)
 {
     const char *at = stack.at, *end = stack.at + stack.size;
-    struct node node = {0};
+    uint32_t node = 0, line;
     while (at <= end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
-        struct piece frame = {at, (size_t)((stop ? stop : end) - at)};
+        struct stacks_text frame = {at, (size_t)((stop ? stop : end) - at)};
         at = (stop ? stop : end) + 1;
         if (!frame.size)
             continue;
-        struct piece file = split_place(&frame, &node.line);
-        node.code = code_of(loading, frame, file);
-        if (loading->out_of_memory)
-            return;
-        keep_first_line(&loading->recording->codes[node.code], node.line);
-        node.parent = node_of(loading, &node);
-        if (loading->out_of_memory)
-            return;
+        struct stacks_text file = split_place(&frame, &line);
+        uint32_t site = stacks_site(&loading->stacks, frame, file, line);
+        node = stacks_node(&loading->stacks, node, site);
     }
     struct sample_row row = {.time_ns = loading->now_ns,
                              .weight_ns = count * PERIOD_NS,
                              .thread = 1,
-                             .node = node.parent,
+                             .node = node,
                              .count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
                              .state = SAMPLE_RUNNING};
     loading->now_ns += row.weight_ns;
-    if (count && recording_add_sample(loading->recording, &row) == UINT32_MAX)
-        loading->out_of_memory = true;
+    if (count && recording_add_sample(loading->stacks.recording, &row) == UINT32_MAX)
+        return -1;
+    return loading->stacks.failed ? -1 : 0;
 }
 
 static int load(struct loading *loading, const char *data, size_t size, const char *name, struct err *err)
 {
     const char *at = data, *end = data + size;
     for (unsigned long line_number = 1; at < end; line_number++) {
-        struct piece line = next_line(&at, end), stack;
+        struct stacks_text line = next_line(&at, end), stack;
         uint64_t count;
         if (!line.size)
             continue;
@@ -204,8 +143,7 @@ static int load(struct loading *loading, const char *data, size_t size, const ch
             return err_set(err,
                            "%s, line %lu: not a stack with a count; collapsed stacks are \"frame;frame 12\"",
                            name, line_number);
-        add_stack(loading, stack, count);
-        if (loading->out_of_memory)
+        if (add_stack(loading, stack, count) < 0)
             return err_set(err, "out of memory while reading %s", name);
     }
     return 0;
@@ -214,7 +152,7 @@ static int load(struct loading *loading, const char *data, size_t size, const ch
 int collapsed_reader_read(const void *data, size_t size, const char *name, struct recording *recording,
                           struct err *err)
 {
-    struct loading loading = {.recording = recording};
+    struct loading loading = {.stacks = {.recording = recording}};
     struct process process = {.rank = UINT32_MAX, .exit_code = INT32_MIN};
     if (recording_init(recording, err) < 0)
         return -1;
@@ -223,8 +161,6 @@ int collapsed_reader_read(const void *data, size_t size, const char *name, struc
         recording_set_meta(recording, "mode", "collapsed stacks") < 0)
         return err_set(err, "out of memory while reading %s", name);
     int result = load(&loading, data, size, name, err);
-    map_clear(&loading.codes);
-    map_clear(&loading.sites);
-    map_clear(&loading.nodes);
+    stacks_clear(&loading.stacks);
     return result;
 }

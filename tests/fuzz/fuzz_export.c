@@ -1,6 +1,6 @@
 /*
- * Every export of any recording that the .sonde reader or the one for collapsed stacks accepts: none crashes, and
- * what is left of the trees adds up.
+ * Every export of any recording that the readers of .sonde, collapsed stacks and speedscope files accept: none
+ * crashes, and what was read obeys the invariants of recording.h.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "export/speedscope_writer.h"
 #include "export/stream.h"
 #include "import/collapsed_reader.h"
+#include "import/speedscope_reader.h"
 #include "store/reader.h"
 #include "tests/fuzz/repair.h"
 #include "tests/store_sample.h"
@@ -66,6 +67,21 @@ static void check(struct recording *recording)
     recording_clear(recording);
 }
 
+static void check_text(const uint8_t *data, size_t size, bool (*recognises)(const void *, size_t),
+                       int (*read)(const void *, size_t, const char *, struct recording *, struct err *))
+{
+    struct recording recording = {0};
+    struct err err = {0};
+    recognises(data, size);
+    if (read(data, size, "fuzz", &recording, &err) == 0) {
+        require(sample_invariants_hold(&recording));
+        check(&recording);
+    } else {
+        require(err_is_set(&err));
+    }
+    recording_clear(&recording);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct recording recording = {0};
@@ -78,11 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(&recording);
     recording_clear(&recording);
     free(copy);
-    collapsed_reader_recognises(data, size);
-    if (collapsed_reader_read(data, size, "fuzz", &recording, &err) == 0) {
-        require(sample_invariants_hold(&recording));
-        check(&recording);
-    }
-    recording_clear(&recording);
+    check_text(data, size, collapsed_reader_recognises, collapsed_reader_read);
+    check_text(data, size, speedscope_reader_recognises, speedscope_reader_read);
     return 0;
 }

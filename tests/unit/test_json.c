@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/quantity.h"
 
 static void check(struct bytes *out, const char *expected)
@@ -95,12 +96,99 @@ static void quantities_read_well(void **state)
     assert_string_equal(quantity_share(1).text, "100%");
 }
 
+/* ---- reading ---- */
+
+/* The tokens as letters; '!' = not JSON. */
+static const char *tokens(const char *text)
+{
+    static char letters[128];
+    static const char names[] = "!$o)a]ksntf0";
+    struct json_reader reader = {.at = text, .end = text + strlen(text)};
+    size_t count = 0;
+    enum json_token token;
+    do {
+        token = json_reader_next(&reader);
+        letters[count++] = names[token];
+    } while (token != JSON_WRONG && token != JSON_END && count < sizeof letters - 1);
+    if (token == JSON_WRONG)
+        assert_int_equal(json_reader_next(&reader), JSON_WRONG); /* and stays so */
+    letters[count] = '\0';
+    json_reader_clear(&reader);
+    return letters;
+}
+
+static void what_is_json_and_what_is_not(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"{}", "o)$"},
+        {" [ ] ", "a]$"},
+        {"1", "n$"},
+        {"-0.5e+3", "n$"},
+        {"[1,\"x\",true,false,null]", "anstf0]$"},
+        {"{\"a\":[{\"b\":2}],\"c\":\"\"}", "okaokn)]ks)$"},
+        {"", "!"},
+        {"[", "a!"},
+        {"[1,]", "an!"},
+        {"[,1]", "a!"},
+        {"[1 2]", "an!"},
+        {"{\"a\"}", "o!"},
+        {"{\"a\":}", "ok!"},
+        {"{a:1}", "o!"},
+        {"[1}", "an!"},
+        {"01", "!"},
+        {"1.", "!"},
+        {"-", "!"},
+        {"1e", "!"},
+        {"nul", "!"},
+        {"\"a", "!"},
+        {"\"\\x\"", "!"},
+        {"\"\\u12g4\"", "!"},
+        {"\"\n\"", "!"},
+        {"1 1", "n!"},
+        {"{} {}", "o)!"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(tokens(rows[i][0]), rows[i][1]);
+    char deep[JSON_READER_DEPTH + 2];
+    memset(deep, '[', JSON_READER_DEPTH + 1);
+    deep[JSON_READER_DEPTH + 1] = '\0';
+    assert_int_equal(strlen(tokens(deep)), JSON_READER_DEPTH + 1);
+}
+
+static void values_are_read(void **state)
+{
+    (void)state;
+    const char text[] =
+        "[\"a\\n\\\"\\u00e9\\ud83d\\ude00\\ud83dx\", 123456789012345, -2.5e3, 12345678901234567890, "
+        "{\"skip\": [1, {\"x\": [[]]}], \"k\": 7}]";
+    struct json_reader reader = {.at = text, .end = text + sizeof text - 1};
+    assert_int_equal(json_reader_next(&reader), JSON_ARRAY);
+    assert_int_equal(json_reader_next(&reader), JSON_STRING);
+    assert_true(json_reader_is(&reader, "a\n\"\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbdx"));
+    const double numbers[] = {123456789012345, -2500, 12345678901234567890.0};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(json_reader_next(&reader), JSON_NUMBER);
+        assert_true(reader.number == numbers[i]);
+    }
+    assert_int_equal(json_reader_next(&reader), JSON_OBJECT);
+    assert_int_equal(json_reader_next(&reader), JSON_KEY);
+    assert_true(json_reader_skip(&reader));
+    assert_int_equal(json_reader_next(&reader), JSON_KEY);
+    assert_true(json_reader_is(&reader, "k"));
+    assert_true(json_reader_skip(&reader));
+    assert_int_equal(json_reader_next(&reader), JSON_OBJECT_END);
+    assert_int_equal(json_reader_next(&reader), JSON_ARRAY_END);
+    assert_int_equal(json_reader_next(&reader), JSON_END);
+    json_reader_clear(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commas_fall_between),
-        cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(quantities_read_well),
+        cmocka_unit_test(commas_fall_between),  cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(quantities_read_well), cmocka_unit_test(what_is_json_and_what_is_not),
+        cmocka_unit_test(values_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
