@@ -396,16 +396,16 @@ bool speedscope_reader_recognises(const void *data, size_t size)
     return at < end && *at == '{' && memmem(at, (size_t)(end - at), SCHEMA, strlen(SCHEMA));
 }
 
-/* One pass over the document: the member `key` is given to `read`. */
+/* One pass over the document: the member `key` is given to `take`. */
 static bool read_part(struct loading *loading, const void *data, size_t size, const char *key,
-                      bool (*read)(struct loading *loading))
+                      bool (*take)(struct loading *loading))
 {
     json_reader_clear(&loading->json);
     loading->json.at = data;
     loading->json.end = loading->json.at + size;
     bool good = enter(loading, JSON_OBJECT);
     while (good && next_key(loading))
-        good = is_key(loading, key) ? read(loading) : skip(loading);
+        good = is_key(loading, key) ? take(loading) : skip(loading);
     return good && !loading->why &&
            (next(loading) == JSON_END || refuse(loading, "something follows its end"));
 }
