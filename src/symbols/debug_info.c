@@ -1,5 +1,7 @@
 #include "symbols/debug_info.h"
 
+#include <stddef.h>
+
 #include "base/err.h"
 
 #ifdef HAVE_LIBDW

@@ -112,3 +112,26 @@ const struct elf_image_segment *elf_image_code(const struct elf_image *image, ui
     const struct elf_image_segment *segment = segment_of(image, address);
     return segment && segment->executable ? segment : NULL;
 }
+
+static bool read_section(const struct elf_image *image, const Elf64_Ehdr *header, unsigned index,
+                         Elf64_Shdr *section)
+{
+    return header->e_shentsize == sizeof *section && header->e_shoff <= image->size &&
+           copy_out(image, header->e_shoff + index * sizeof *section, section, sizeof *section);
+}
+
+bool elf_image_has_section(const struct elf_image *image, const char *prefix)
+{
+    Elf64_Ehdr header;
+    Elf64_Shdr names, section;
+    size_t size = strlen(prefix);
+    char name[32];
+    if (!copy_out(image, 0, &header, sizeof header) ||
+        !read_section(image, &header, header.e_shstrndx, &names) || size > sizeof name)
+        return false;
+    for (unsigned index = 0; index < header.e_shnum; index++)
+        if (read_section(image, &header, index, &section) && names.sh_offset <= image->size &&
+            copy_out(image, names.sh_offset + section.sh_name, name, size) && memcmp(name, prefix, size) == 0)
+            return true;
+    return false;
+}

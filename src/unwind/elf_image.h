@@ -44,4 +44,7 @@ struct cursor elf_image_at(const struct elf_image *image, uint64_t address);
 /* The executable segment that holds the address, or NULL. */
 const struct elf_image_segment *elf_image_code(const struct elf_image *image, uint64_t address);
 
+/* Whether a section's name begins so. */
+bool elf_image_has_section(const struct elf_image *image, const char *prefix);
+
 #endif

@@ -1,6 +1,6 @@
 /*
  * modules: which code of a process lies where, sorted by address, each range with its rows or without (code
- * made at run time). One block without pointers, made by the parent: rows are found by their distance from
+ * made at run time: executable memory without a file belongs here too). One block without pointers, made by the parent: rows are found by their distance from
  * the table, so table and images may lie in memory shared at different addresses.
  *
  * A table is never changed in use: a new one is published beside it with another generation, and the old one

@@ -122,6 +122,7 @@ static uint64_t place_array(uint64_t *size, size_t width, uint64_t count)
 static struct rows head_of(const struct compiler *compiler, const struct elf_image *image)
 {
     struct rows head = {.magic = ROWS_MAGIC, .machine = image->machine};
+    head.is_reworked = elf_image_has_section(image, ".bolt.") || elf_image_has_section(image, ".note.bolt");
     head.row_count = (uint32_t)(compiler->rows.size / sizeof(struct row));
     head.rule_count = (uint32_t)rule_count(compiler);
     head.start = head.row_count ? compiler->start : 0;

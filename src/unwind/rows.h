@@ -68,7 +68,7 @@ struct rows {
     uint32_t bucket_count;
     uint32_t row_count;
     uint32_t rule_count;
-    uint32_t unused;
+    uint32_t is_reworked;  /* by a post-link optimizer: descriptions are not to be trusted blindly */
     uint64_t buckets_at;   /* uint32_t[bucket_count + 1]: the first row of each bucket */
     uint64_t rules_at;     /* struct rows_rule[rule_count] */
     uint64_t row_rules_at; /* uint16_t[row_count] */

@@ -234,39 +234,38 @@ static bool guess_frame_chain(struct walk *walk)
     return true;
 }
 
-/* Code without a description that was interrupted before it used the stack. */
-static bool guess_leaf(struct walk *walk)
+/* The word at this place as a return address into code with a description. */
+static bool guess_return_at(struct walk *walk, uint64_t place)
 {
+    struct walk_native_registers caller = walk->now;
     uint32_t module;
-    uint64_t address, stack_pointer = walk->now.value[REGISTER_RSP];
-    if (walk->flags & WALK_NATIVE_RETURN || !load(walk, stack_pointer, &address))
+    uint64_t address;
+    if (!load(walk, place, &address))
         return false;
     const struct rows_rule *rule = find_rule(walk, address - 1, &module);
     if (module == MODULES_NONE || rule->cfa == ROWS_CFA_UNKNOWN)
         return false;
-    struct walk_native_registers caller = walk->now;
     walk->rule = rule;
     walk->module = module;
-    enter_return(walk, &caller, address, stack_pointer + 8, WALK_NATIVE_GUESSED);
+    enter_return(walk, &caller, address, place + 8, WALK_NATIVE_GUESSED);
     return true;
+}
+
+/* Code without a description that was interrupted before it used the stack. */
+static bool guess_leaf(struct walk *walk)
+{
+    return !(walk->flags & WALK_NATIVE_RETURN) && guess_return_at(walk, walk->now.value[REGISTER_RSP]);
 }
 
 /* The first word on the stack that is a return address into code with a description. */
 static bool guess_by_search(struct walk *walk)
 {
-    struct walk_native_registers caller = walk->now;
-    uint64_t at = (walk->now.value[REGISTER_RSP] + 7) & ~(uint64_t)7, address;
+    uint64_t at = (walk->now.value[REGISTER_RSP] + 7) & ~(uint64_t)7, ignored;
     for (unsigned word = 0; word < SEARCH_WORDS && walk->words_left; word++, at += 8, walk->words_left--) {
-        if (!load(walk, at, &address))
+        if (guess_return_at(walk, at))
+            return true;
+        if (!load(walk, at, &ignored))
             return false;
-        uint32_t module;
-        const struct rows_rule *rule = find_rule(walk, address - 1, &module);
-        if (module == MODULES_NONE || rule->cfa == ROWS_CFA_UNKNOWN)
-            continue;
-        walk->rule = rule;
-        walk->module = module;
-        enter_return(walk, &caller, address, at + 8, WALK_NATIVE_GUESSED);
-        return true;
     }
     return false;
 }
@@ -276,12 +275,26 @@ static bool guess(struct walk *walk)
     return guess_leaf(walk) || guess_frame_chain(walk) || guess_by_search(walk);
 }
 
+static bool is_reworked(const struct walk *walk)
+{
+    const struct rows *rows = modules_rows(walk->modules, &walk->modules->entries[walk->module]);
+    return rows && rows->is_reworked;
+}
+
+/* A return address outside all modules: of a library that is not in the table yet, or of code made since. */
+static bool may_be_new_code(const struct walk *walk, uint64_t address)
+{
+    return address >= 4096 && address < (uint64_t)1 << 56 &&
+           !same_range(walk, address, walk->now.value[REGISTER_RSP]);
+}
+
 /* False: no way on. */
 static bool step_by_rule(struct walk *walk)
 {
     const struct rows_rule *rule = walk->rule;
     struct walk_native_registers caller = walk->now;
     uint64_t cfa, address;
+    bool reworked = is_reworked(walk);
     if (!find_cfa(walk, &cfa))
         return guess(walk);
     if (!find_return(walk, cfa, &address))
@@ -290,7 +303,12 @@ static bool step_by_rule(struct walk *walk)
     recover(walk, &caller, REGISTER_RBX, &rule->saved[ROWS_BASE], cfa);
     if (!is_return_address(walk, address)) {
         walk->at_root = !address; /* coroutines and hand-made stacks begin with an empty return address */
-        return address && (guess_pushed_frame(walk, cfa) || guess(walk));
+        if (!address || (reworked && guess_pushed_frame(walk, cfa)))
+            return address;
+        if (reworked || !may_be_new_code(walk, address))
+            return guess(walk);
+        walk->rule = &unknown;
+        walk->module = MODULES_NONE;
     }
     enter_return(walk, &caller, address, cfa, 0);
     return true;

@@ -170,7 +170,7 @@ static void test_kinds(void **state)
     free(rows);
     free(file);
     file = file_new("zRS");
-    add_function(file, CODE, 0x10, NULL, 0);
+    add_function(file, CODE, 0x10, (const uint8_t *)"", 0);
     rows = compile(file, SIZE, NULL);
     assert_int_equal(rule_at(rows, CODE + 9)->cfa, ROWS_CFA_SIGNAL);
     free(rows);
@@ -240,7 +240,7 @@ static struct scene *scene_new(void)
     add_function(scene->file, PLAIN, 0x100, (uint8_t[]){0x44, 0x0e, 32}, 3);
     add_function(scene->file, ROOT, 0x100, (uint8_t[]){0x07, PC}, 2);
     add_common(scene->file, "zRS");
-    add_function(scene->file, SIGNAL, 0x10, NULL, 0);
+    add_function(scene->file, SIGNAL, 0x10, (const uint8_t *)"", 0);
     scene->rows = compile(scene->file, SIZE, NULL);
     scene->modules = calloc(1, sizeof *scene->modules + 4 * sizeof scene->modules->entries[0]);
     scene->modules->generation = 1;

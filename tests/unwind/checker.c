@@ -38,6 +38,7 @@ static const struct modules *modules;
 static struct walk_native_cache cache;
 static uint64_t loader_start, loader_end;
 static int own_thread;
+static bool table_is_old; /* a guess was needed: there may be new code */
 
 /* Counters are changed in handlers of several threads. */
 static struct counts {
@@ -112,6 +113,8 @@ static void walk(struct walk_native_stack *stack, const ucontext_t *context)
     add(&counts.frames, stack->count);
     add(&counts.root, stack->end == WALK_NATIVE_ROOT);
     add(&counts.guessed, is_guessed(stack));
+    if (is_guessed(stack))
+        __atomic_store_n(&table_is_old, true, __ATOMIC_RELAXED);
 }
 
 static void describe(const char *title, char *text, size_t size, const uint64_t *addresses, size_t count,
@@ -218,7 +221,7 @@ static void *sample(void *argument)
     for (uint64_t turn = 0;; turn++) {
         uint64_t changes = 0;
         dl_iterate_phdr(count_changes, &changes);
-        if (changes != seen)
+        if (changes != seen || __atomic_exchange_n(&table_is_old, false, __ATOMIC_RELAXED))
             __atomic_store_n(&modules, loaded_modules(), __ATOMIC_RELEASE);
         seen = changes;
         if (turn % 32 == 0 || !count)
@@ -250,6 +253,7 @@ static struct {
 } shadow[FRAMES_MAX];
 static size_t shadow_count;
 static uint64_t last_address, last_stack_pointer, steps_max, steps_left;
+static bool began;
 
 /* A call is one instruction after which the word below holds the address right behind it. */
 static void follow(uint64_t address, uint64_t stack_pointer)
@@ -303,10 +307,12 @@ static void on_step(int number, siginfo_t *info, void *opaque)
     uint64_t address = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
     uint64_t stack_pointer = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
     int saved = errno;
-    bool asked = info->si_code <= 0, begins = asked && !steps_left;
+    bool asked = info->si_code <= 0, begins = asked && !began;
     struct walk_native_stack stack = {.frames = step_frames, .capacity = FRAMES_MAX};
     if (begins)
         modules = loaded_modules(); /* raised by the program itself: nothing is held */
+    if (!begins && !steps_left)
+        return; /* the program's second call, when its steps are used up */
     walk(&stack, context);
     if (begins)
         begin_shadow(&stack, address, stack_pointer);
@@ -314,7 +320,8 @@ static void on_step(int number, siginfo_t *info, void *opaque)
         follow(address, stack_pointer);
     compare_with_shadow(&stack, address);
     counts.steps++;
-    steps_left = begins ? steps_max : asked ? 0 : steps_left - 1;
+    began = true;
+    steps_left = begins ? steps_max : asked || !steps_left ? 0 : steps_left - 1;
     if (steps_left)
         context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
     else

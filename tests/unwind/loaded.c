@@ -10,7 +10,7 @@
 #include "unwind/elf_file.h"
 #include "unwind/row_compiler.h"
 
-#define FILES_MAX 2048
+#define FILES_MAX 512
 
 static struct file {
     char name[512];
@@ -68,6 +68,20 @@ static int add(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
+/* Code made at run time. */
+static void add_anonymous(struct modules *modules)
+{
+    char line[1024], access[5];
+    unsigned long start, end, node;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %lu", &start, &end, access, &node) == 4 && access[2] == 'x' &&
+            !node && modules->count < FILES_MAX)
+            modules_add(modules, start, end, 0, NULL);
+    if (maps)
+        fclose(maps);
+}
+
 const struct modules *loaded_modules(void)
 {
     struct modules *modules = calloc(1, sizeof *modules + FILES_MAX * sizeof modules->entries[0]);
@@ -75,6 +89,7 @@ const struct modules *loaded_modules(void)
         abort();
     modules->generation = ++generation;
     dl_iterate_phdr(add, modules);
+    add_anonymous(modules);
     return modules;
 }
 

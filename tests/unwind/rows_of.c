@@ -24,9 +24,10 @@ static int print_rows(const char *path)
     if (rows)
         printf("{\"file\": \"%s\", \"functions\": %zu, \"left_out\": %zu, \"rows\": %u, \"rules\": %u, "
                "\"bytes\": "
-               "%llu, \"ms\": %.2f, \"valid\": %s}\n",
+               "%llu, \"ms\": %.2f, \"reworked\": %s, \"valid\": %s}\n",
                path, counts.functions, counts.left_out, rows->row_count, rows->rule_count,
-               (unsigned long long)rows->size_bytes, elapsed_ms, valid ? "true" : "false");
+               (unsigned long long)rows->size_bytes, elapsed_ms, rows->is_reworked ? "true" : "false",
+               valid ? "true" : "false");
     else
         fprintf(stderr, "%s: %s\n", path, err.text);
     free(rows);
