@@ -350,8 +350,7 @@ static void collapsed_frames_are_worded_as_py_spy_does(void **state)
     recording_clear(&recording);
 }
 
-static const char hostile[] =
-    "]]></script><script>alert(1)</script>\"'&\x01\x1b\xff\xed\xa0\x80\xef\xbf\xbf";
+static const char hostile[] = "]]></script><script>alert(1)</script>\"'&\x01\x1b\xff\xed\xa0\x80\xef\xbf\xbf";
 
 /* Whatever stands in a name, the bytes that leave are those of the format. */
 static void hostile_names_are_harmless(void **state)

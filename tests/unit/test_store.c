@@ -402,6 +402,38 @@ static struct damage read_forged(struct forged *forged, struct recording *record
     return recording->damage;
 }
 
+/* Differences, an older writer's four columns, ids that were lost, and too few columns. */
+static void samples_made_by_hand(void **state)
+{
+    (void)state;
+    struct forged forged;
+    struct recording recording;
+    forge_begin(&forged);
+    FORGE(&forged, RECORD_CODES, 7, 1, 0, 0, 0, 0, 42, CODE_PYTHON, 0);
+    FORGE(&forged, RECORD_NODES, 3, 1, 1, 1, 0);
+    FORGE(&forged, RECORD_THREADS, 6, 0, 1, 0, 0, 4711, 0, 0);
+    forge_chunk(&forged, RECORD_KIND_DEFS, CHUNK_RAW);
+    FORGE(&forged, RECORD_SAMPLES, 5, 1, 200, 2, 20, 3, 4, 19, 0, 0, 0, 0); /* 10 ns before, the same again */
+    FORGE(&forged, RECORD_SAMPLES, 4, 1, 400, 0, 20, 1);
+    FORGE(&forged, RECORD_SAMPLES, 5, 1, 400, 4, 20, 1, 1);
+    FORGE(&forged, RECORD_SAMPLES, 5, 9, 400, 2, 20, 1, 1);
+    forge_chunk(&forged, RECORD_KIND_SAMPLES, CHUNK_RAW);
+    FORGE(&forged, RECORD_SAMPLES, 3, 1, 400, 2, 20);
+    forge_chunk(&forged, RECORD_KIND_SAMPLES, CHUNK_RAW);
+    struct damage damage = read_forged(&forged, &recording);
+    assert_int_equal(damage.orphaned_rows, 2);
+    assert_int_equal(damage.damaged_chunks, 1);
+    assert_int_equal(recording.samples_count, 3);
+    const uint64_t times[] = {90, 100, 200}, counts[] = {1, 4, 1}, nodes[] = {1, 1, 0};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(recording.samples[i].time_ns, times[i]);
+        assert_int_equal(recording.samples[i].count, counts[i]);
+        assert_int_equal(recording.samples[i].node, nodes[i]);
+        assert_int_equal(recording.samples[i].weight_ns, 10);
+    }
+    recording_clear(&recording);
+}
+
 static void what_is_unknown_is_skipped_and_counted(void **state)
 {
     (void)state;
@@ -698,6 +730,7 @@ int main(void)
         cmocka_unit_test(a_repeated_chunk_is_not_counted_twice),
         cmocka_unit_test(foreign_files_are_refused),
         cmocka_unit_test(newer_versions),
+        cmocka_unit_test(samples_made_by_hand),
         cmocka_unit_test(what_is_unknown_is_skipped_and_counted),
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(rows_that_name_unknown_ids_are_orphaned),

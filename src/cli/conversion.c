@@ -1,0 +1,183 @@
+#include "cli/conversion.h"
+
+#include <string.h>
+
+#include "analyse/functions.h"
+#include "analyse/owners.h"
+#include "base/err.h"
+#include "cli/staged.h"
+#include "export/chrome_writer.h"
+#include "export/collapsed_writer.h"
+#include "export/flamegraph_writer.h"
+#include "export/pstats_writer.h"
+#include "export/speedscope_writer.h"
+#include "export/stream.h"
+#include "store/compress.h"
+#include "store/recording.h"
+#include "store/writer.h"
+
+/* One conversion at work. */
+struct job {
+    const struct conversion *conversion;
+    struct recording *recording;
+    const char *name;
+    struct selection selection;
+    struct frame_style style;
+    struct stream stream;
+};
+
+struct conversion_format {
+    const char *name;
+    int (*put)(struct job *job, struct err *err);
+    bool text;
+    const char *suffixes[4]; /* that name it; NULL-ended */
+};
+
+static int put_sonde(struct job *job, struct err *err)
+{
+    struct writer_options options = {
+        .sink = job->stream.sink, .context = job->stream.context, .compress = compress_zstd};
+    struct writer *writer = writer_new(&options, err);
+    if (!writer)
+        return -1;
+    writer_put_recording(writer, job->recording);
+    return writer_close(writer, err);
+}
+
+static int put_pstats(struct job *job, struct err *err)
+{
+    struct functions functions;
+    if (functions_build(job->recording, &job->selection, &functions, err) < 0)
+        return -1;
+    int result = pstats_writer_write(job->recording, &functions, &job->stream.out, err);
+    functions_clear(&functions);
+    return result;
+}
+
+static int put_speedscope(struct job *job, struct err *err)
+{
+    if (!job->recording->samples_count && !job->recording->calls_count)
+        return err_set(err,
+                       "%s holds no stacks; a flame graph can be estimated from who called whom "
+                       "(--format flamegraph)",
+                       job->name);
+    return speedscope_writer_write(job->recording, &job->selection, &job->style, job->name, &job->stream,
+                                   err);
+}
+
+static int put_chrome(struct job *job, struct err *err)
+{
+    return chrome_writer_write(job->recording, &job->selection, &job->style, &job->stream, err);
+}
+
+/* Threads are kept apart when asked for, processes always: they are different programs. */
+static int build_tree(struct job *job, struct tree *tree, struct err *err)
+{
+    bool processes = job->recording->processes_count > 2;
+    if (owners_insert(job->recording, processes, job->conversion->threads, err) < 0)
+        return -1;
+    job->selection.lines = frames_have_lines(&job->style);
+    return tree_build(job->recording, &job->selection, tree, err);
+}
+
+static int put_collapsed(struct job *job, struct err *err)
+{
+    struct tree tree;
+    job->style.plain_names = true;
+    if (build_tree(job, &tree, err) < 0)
+        return -1;
+    int result = collapsed_writer_write(job->recording, &tree, &job->style, &job->stream, err);
+    tree_clear(&tree);
+    return result;
+}
+
+static const char *command_of(const struct recording *recording)
+{
+    const char *command = recording->processes_count > 1
+                              ? recording_text(recording, recording->processes[1].command)
+                              : recording_meta(recording, "command");
+    return command && command[0] ? command : NULL;
+}
+
+static int put_flamegraph(struct job *job, struct err *err)
+{
+    struct tree tree;
+    const char *command = command_of(job->recording);
+    struct flamegraph_options options = {.title = command ? command : job->name,
+                                         .upward = job->conversion->upward};
+    if (build_tree(job, &tree, err) < 0)
+        return -1;
+    int result = flamegraph_writer_write(job->recording, &tree, &job->style, &options, &job->stream, err);
+    tree_clear(&tree);
+    return result;
+}
+
+static const struct conversion_format formats_written[] = {
+    {"chrome", put_chrome, true, {".trace.json", ".chrome.json", ".trace"}},
+    {"chrometrace", put_chrome, true, {NULL}},
+    {"speedscope", put_speedscope, true, {".speedscope.json", ".speedscope", ".json"}},
+    {"flamegraph", put_flamegraph, true, {".svg"}},
+    {"collapsed", put_collapsed, true, {".collapsed", ".folded", ".txt"}},
+    {"raw", put_collapsed, true, {".raw"}},
+    {"pstats", put_pstats, false, {".prof", ".pstats"}},
+    {"sonde", put_sonde, false, {".sonde"}},
+    {NULL},
+};
+
+const char *const conversion_names[] = {"speedscope",  "flamegraph", "collapsed", "raw", "chrome",
+                                        "chrometrace", "pstats",     "sonde",     NULL};
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), suffix_size = strlen(suffix);
+    return size > suffix_size && strcmp(path + size - suffix_size, suffix) == 0;
+}
+
+static bool names(const struct conversion_format *format, const char *path)
+{
+    for (int i = 0; i < 4 && format->suffixes[i]; i++)
+        if (has_suffix(path, format->suffixes[i]))
+            return true;
+    return false;
+}
+
+const struct conversion_format *conversion_find(const char *name, const char *path)
+{
+    for (const struct conversion_format *format = formats_written; format->name; format++)
+        if (name ? strcmp(format->name, name) == 0 : path && names(format, path))
+            return format;
+    return NULL;
+}
+
+bool conversion_is_text(const struct conversion_format *format)
+{
+    return format->text;
+}
+
+static int put_to(struct job *job, struct staged *file, struct err *err)
+{
+    job->stream.sink = staged_append;
+    job->stream.context = file;
+    int result = job->conversion->format->put(job, err);
+    if (result == 0)
+        result = stream_finish(&job->stream, err);
+    stream_clear(&job->stream);
+    return result;
+}
+
+int conversion_write(const struct conversion *conversion, struct recording *recording, const char *name,
+                     const char *path, struct err *err)
+{
+    struct staged file = {0};
+    struct job job = {.conversion = conversion,
+                      .recording = recording,
+                      .name = name,
+                      .selection = conversion->selection,
+                      .style = conversion->frames};
+    if (staged_open(&file, path, err) < 0)
+        return -1;
+    if (put_to(&job, &file, err) == 0)
+        return staged_commit(&file, err);
+    staged_discard(&file);
+    return -1;
+}
