@@ -31,7 +31,29 @@ struct code_shape {
     uint32_t first_traceable_bytes; /* instructions before it only set up the frame */
 };
 
-bool code_cache_find(struct code_cache *cache, uint64_t code, struct code_shape *shape);
+/* How a shape is packed: 24 bits for 8-byte slots, 16 and 24 for 2-byte instructions. */
+enum { CODE_CACHE_FRAME_BITS = 24, CODE_CACHE_TRACEABLE_BITS = 16, CODE_CACHE_INSTRUCTION_BITS = 24 };
+
+static inline unsigned code_cache_slot(uint64_t code)
+{
+    return (unsigned)((code >> 4) * 0x9e3779b97f4a7c15u >> 54) % CODE_CACHE_ENTRIES;
+}
+
+/* Inline: a walk does little else. */
+static inline bool code_cache_find(struct code_cache *cache, uint64_t code, struct code_shape *shape)
+{
+    unsigned slot = code_cache_slot(code);
+    uint64_t packed = atomic_load_explicit(&cache->entries[slot].shape, memory_order_relaxed);
+    uint64_t mixed = atomic_load_explicit(&cache->entries[slot].mixed, memory_order_relaxed);
+    if ((mixed ^ packed) != code || !packed)
+        return false;
+    shape->frame_bytes = 8 * (uint32_t)(packed & ((1u << CODE_CACHE_FRAME_BITS) - 1));
+    shape->first_traceable_bytes =
+        2 * (uint32_t)(packed >> CODE_CACHE_FRAME_BITS & ((1u << CODE_CACHE_TRACEABLE_BITS) - 1));
+    shape->instructions_bytes = 2 * (uint32_t)(packed >> (CODE_CACHE_FRAME_BITS + CODE_CACHE_TRACEABLE_BITS));
+    return true;
+}
+
 void code_cache_put(struct code_cache *cache, uint64_t code, const struct code_shape *shape);
 
 #endif

@@ -198,8 +198,7 @@ static bool fits_walk(const struct layout *layout)
     return fits;
 }
 
-/* The fields that are not published lie beside one that is; tools/probe_layouts shows it for 3.13 and 3.15.
- * */
+/* The fields that are not published lie beside one that is; tools/probe_layouts shows it for 3.13, 3.15. */
 static int add_neighbours(const struct table *table, struct layout *layout, struct err *err)
 {
     unsigned column = layout_minor(layout) - FIRST_PUBLISHED_MINOR;

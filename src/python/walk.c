@@ -6,6 +6,13 @@ enum { MOST_CHUNK_BYTES = 1 << 30, MOST_SLOTS = 1 << 23 };
 /* The frame that is being linked may be garbage, and lead to garbage; callers of two good ones are not. */
 enum { FRAMES_UNTIL_TRUST = 2 };
 
+/* The data stack, as far as it is not accounted for: [first slot, cursor) in this chunk, and older chunks. */
+struct data_stack {
+    uint64_t chunk;
+    uint64_t previous; /* chunk */
+    uint64_t cursor;
+};
+
 struct walking {
     const struct walk_process *process;
     const struct walk_thread *thread;
@@ -14,11 +21,7 @@ struct walking {
     uint32_t capacity;
     struct walk result;
 
-    /* The data stack, as far as it is not yet accounted for: [first, cursor) in this chunk, and older chunks.
-     * */
-    uint64_t chunk;
-    uint64_t chunk_previous;
-    uint64_t cursor;
+    struct data_stack stack;
     /* C code ran between the last frame and the one below: it may have pushed frames that are not linked. */
     bool boundary;
     bool in_doubt;           /* the innermost frame may not be linked to its caller */
@@ -112,7 +115,7 @@ static uint64_t code_address(const struct layout *layout, uint64_t word)
 
 static uint64_t first_slot(const struct walking *w)
 {
-    return w->chunk + LAYOUT_CHUNK_DATA + (w->chunk_previous ? 0 : 8);
+    return w->stack.chunk + LAYOUT_CHUNK_DATA + (w->stack.previous ? 0 : 8);
 }
 
 /* Enters a chunk. `top`: the first free address, 0 = as the chunk itself says. */
@@ -126,10 +129,10 @@ static bool enter_chunk(struct walking *w, uint64_t chunk, uint64_t top)
     uint64_t slots = memory_word(head + LAYOUT_CHUNK_TOP);
     if (size > MOST_CHUNK_BYTES || size < LAYOUT_CHUNK_DATA || (!top && slots > size / 8))
         return reject(w, WALK_STACK_BROKEN);
-    w->chunk = chunk;
-    w->chunk_previous = memory_word(head + LAYOUT_CHUNK_PREVIOUS);
-    w->cursor = top ? top : chunk + LAYOUT_CHUNK_DATA + 8 * slots;
-    if (w->cursor < first_slot(w) || w->cursor > chunk + size)
+    w->stack.chunk = chunk;
+    w->stack.previous = memory_word(head + LAYOUT_CHUNK_PREVIOUS);
+    w->stack.cursor = top ? top : chunk + LAYOUT_CHUNK_DATA + 8 * slots;
+    if (w->stack.cursor < first_slot(w) || w->stack.cursor > chunk + size)
         return reject(w, WALK_STACK_BROKEN);
     return true;
 }
@@ -140,6 +143,8 @@ static bool holds_unlinked(struct walking *w, uint64_t low, uint64_t high)
     for (int i = 0; low < high && i < MOST_UNLINKED; i++) {
         unsigned char copy[8];
         struct code_shape shape;
+        if (high - low < w->layout->frame_locals)
+            return false;
         const unsigned char *word =
             memory_view(&w->process->memory, true, low + w->layout->frame_code, copy, sizeof copy);
         if (!word || !shape_of(w->process, code_address(w->layout, memory_word(word)), &shape))
@@ -149,29 +154,28 @@ static bool holds_unlinked(struct walking *w, uint64_t low, uint64_t high)
     return low == high;
 }
 
-/* Above the innermost frame lies what is being made or cleared, in any state; further down frames are whole.
- * */
+/* Above the innermost frame lies what is being made or cleared, in any state; below it frames are whole. */
 static bool gap_is_sound(struct walking *w, uint64_t low)
 {
-    return low == w->cursor ||
-           (low < w->cursor && (w->at_top || (w->boundary && holds_unlinked(w, low, w->cursor))));
+    return low == w->stack.cursor ||
+           (low < w->stack.cursor && (w->at_top || (w->boundary && holds_unlinked(w, low, w->stack.cursor))));
 }
 
 static bool enter_older_chunk(struct walking *w)
 {
-    if (!gap_is_sound(w, first_slot(w)) || !w->chunk_previous)
+    if (!gap_is_sound(w, first_slot(w)) || !w->stack.previous)
         return reject(w, WALK_MISPLACED);
-    return enter_chunk(w, w->chunk_previous, 0);
+    return enter_chunk(w, w->stack.previous, 0);
 }
 
 /* A frame of the thread must end where the newer one began. */
 static bool place(struct walking *w, uint64_t frame, uint64_t size)
 {
     for (int i = 0; i < MOST_CHUNKS; i++) {
-        if (frame >= first_slot(w) && frame < w->cursor) {
-            if (size > w->cursor - frame || !gap_is_sound(w, frame + size))
+        if (frame >= first_slot(w) && frame < w->stack.cursor) {
+            if (size > w->stack.cursor - frame || !gap_is_sound(w, frame + size))
                 return reject(w, WALK_MISPLACED);
-            w->cursor = frame;
+            w->stack.cursor = frame;
             w->at_top = false;
             return true;
         }
@@ -187,21 +191,21 @@ static bool reach_bottom(struct walking *w)
     w->at_top = false;
     if (!w->outside)
         return reject(w, WALK_UNLINKED);
-    for (int i = 0; w->chunk && w->chunk_previous; i++) {
+    for (int i = 0; w->stack.chunk && w->stack.previous; i++) {
         if (i == MOST_CHUNKS)
             return reject(w, WALK_STACK_BROKEN);
         if (!enter_older_chunk(w))
             return false;
     }
-    return !w->chunk || gap_is_sound(w, first_slot(w)) || reject(w, WALK_MISPLACED);
+    return !w->stack.chunk || gap_is_sound(w, first_slot(w)) || reject(w, WALK_MISPLACED);
 }
 
 /* ---- frames from 3.11 on ---- */
 
 static bool in_chunk(const struct walking *w, uint64_t address)
 {
-    return w->chunk && address >= first_slot(w) && address < w->cursor &&
-           w->cursor - address >= w->layout->frame_locals;
+    return w->stack.chunk && address >= first_slot(w) && address < w->stack.cursor &&
+           w->stack.cursor - address >= w->layout->frame_locals;
 }
 
 static bool read_frame(struct walking *w, uint64_t address, struct found *found)
@@ -227,8 +231,7 @@ static bool read_frame(struct walking *w, uint64_t address, struct found *found)
     return true;
 }
 
-/* 3.11 and 3.12: each evaluator keeps a record on the C stack: the frame that it runs, its caller's record.
- * */
+/* 3.11 and 3.12: each evaluator keeps on the C stack the frame that it runs and a pointer to its caller's. */
 static bool read_cframe(struct walking *w, uint64_t cframe, uint64_t *frame)
 {
     const struct layout *layout = w->layout;
@@ -277,20 +280,48 @@ static bool is_half_linked(struct walking *w, const struct found *found, int64_t
     return doubtful;
 }
 
+static int64_t offset_of(const struct walking *w, const struct found *found)
+{
+    return (int64_t)(found->instruction - found->code - w->layout->code_instructions);
+}
+
+static bool settle(struct walking *w, const struct found *found, const struct code_shape *shape)
+{
+    int64_t offset = offset_of(w, found);
+    if (offset < -2 || offset >= shape->instructions_bytes)
+        return reject(w, WALK_BAD_INSTRUCTION);
+    return found->owner == LAYOUT_OWNED_BY_GENERATOR || place(w, found->address, shape->frame_bytes);
+}
+
+/* Where a frame does not fit, the shape may be that of a code object that lay at this address before. */
+static bool settle_in_doubt(struct walking *w, const struct found *found, struct code_shape *shape)
+{
+    struct data_stack stack = w->stack;
+    struct code_shape fresh;
+    if (settle(w, found, shape))
+        return true;
+    if (!read_shape(w->process, found->code, &fresh) || !memcmp(&fresh, shape, sizeof fresh))
+        return false;
+    code_cache_put(w->process->codes, found->code, &fresh);
+    *shape = fresh;
+    w->stack = stack;
+    w->result.status = WALK_EMPTY;
+    w->result.reason = WALK_NO_REASON;
+    return settle(w, found, shape);
+}
+
 static bool take_python_frame(struct walking *w, const struct found *found)
 {
     struct code_shape shape;
     if (!shape_of(w->process, found->code, &shape))
         return reject(w, WALK_NO_CODE);
-    w->outside = false;
-    int64_t offset = (int64_t)(found->instruction - found->code - w->layout->code_instructions);
-    if (offset < -2 || offset >= shape.instructions_bytes)
-        return reject(w, WALK_BAD_INSTRUCTION);
-    bool generator = found->owner == LAYOUT_OWNED_BY_GENERATOR;
+    int64_t offset = offset_of(w, found);
     if (is_half_linked(w, found, offset))
         return reject(w, WALK_HALF_LINKED);
-    if (!generator && !place(w, found->address, shape.frame_bytes))
+    if (!settle_in_doubt(w, found, &shape))
         return false;
+    bool generator = found->owner == LAYOUT_OWNED_BY_GENERATOR;
+    w->outside = false;
     w->boundary = (generator && w->boundary) || found->entry;
     if (shape.first_traceable_bytes >= shape.instructions_bytes)
         return true; /* machinery: no instruction of it is ever shown */
@@ -357,7 +388,7 @@ static void walk_data_stack(struct walking *w)
     w->boundary = w->at_top = w->outside = true;
     if (!begin_stack(w, &frame) || !follow_frames(w, frame))
         return;
-    bool unlinked = w->chunk && w->cursor != first_slot(w);
+    bool unlinked = w->stack.chunk && w->stack.cursor != first_slot(w);
     if (w->result.depth)
         w->result.status = WALK_OK;
     else if (unlinked)

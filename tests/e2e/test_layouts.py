@@ -17,23 +17,36 @@ FROM_OUTSIDE = max(20_000, STEPS // 10)
 NATIVE = "tests/e2e/native"
 
 
+def native(name):
+    path = interpreters.sonde_folder() / NATIVE / name
+    if not path.exists():
+        pytest.skip("the test library is not built (tests are off, sanitized, or not x86-64)")
+    return path
+
+
 @pytest.fixture
 def walked(launch):
     """Runs walked.py with the test library, and gives what it printed."""
-    folder = interpreters.sonde_folder() / NATIVE
-    library = folder / "libself_walk.so"
-    if not library.exists():
-        pytest.skip("the test library is not built (tests are off, sanitized, or not x86-64)")
+    if launch.python.free_threaded:
+        pytest.skip("free-threaded builds are refused")
 
     def run(*arguments, before=()):
         program = launch.program("walked.py")
-        before = [part if isinstance(part, str) else folder / part for part in before]
-        command = [*before, launch.python.executable, program, library, *arguments]
+        command = [*before, launch.python.executable, program, native("libself_walk.so"), *arguments]
         result = launch.run(command, timeout=600)
         assert result.returncode == 0, (result.stdout + result.stderr).decode()
         return result.stdout.decode()
 
     return run
+
+
+def test_free_threaded_builds_are_refused(launch):
+    if not launch.python.free_threaded:
+        pytest.skip("not free-threaded")
+    library = native("libself_walk.so")
+    result = launch.plain(launch.program("walked.py"), library, "row")
+    assert result.returncode == 1
+    assert b"refused: this is a free-threaded Python 3." in result.stderr
 
 
 def headers(interpreter):
@@ -91,5 +104,5 @@ def test_every_instruction_of_a_thread_that_walks_itself(walked, python):
 
 
 def test_every_instruction_of_a_stopped_thread(walked, python):
-    text = walked("marked", "100", before=[pathlib.Path("single_step"), str(FROM_OUTSIDE)])
+    text = walked("marked", "100", before=[native("single_step"), str(FROM_OUTSIDE)])
     check_steps(text, python, FROM_OUTSIDE, ALLOWED.get(python.numbers, 0.005))

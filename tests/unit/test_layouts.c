@@ -104,8 +104,7 @@ static void test_refused(void **state)
     assert_refused(&image, 0x030e00f0, "does not publish");
 }
 
-/* Every word that is used, made absurd: refused, or an offset that the walk does not use to find its bytes.
- * */
+/* Every word that is used, made absurd: refused, or an offset by which the walk does not find its bytes. */
 static void test_damaged_table(void **state)
 {
     (void)state;

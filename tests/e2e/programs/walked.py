@@ -542,9 +542,5 @@ def speed(depth):
     print(f"{frames.value} frames, {best:.0f} ns, {best / frames.value:.1f} ns per frame")
 
 
-def refused():
-    print("accepted")
-
-
 if __name__ == "__main__":
     globals()[sys.argv[2]](*map(int, sys.argv[3:]))
