@@ -70,7 +70,8 @@ static const struct option options[] = {
      "A function is one frame, at its first line, whatever line it was at."},
     {"nolineno", 0, OPTION_FLAG, NULL, FIELD(nolineno), NULL, "The same, and no line numbers are shown."},
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
-     "Show paths as they were recorded, not shortened to the package."},
+     "Show paths as they were recorded, not shortened to the package; speedscope and chrome always have "
+     "them."},
     {"threads", 't', OPTION_FLAG, NULL, FIELD(threads), NULL,
      "Keep threads apart in flame graphs and collapsed stacks; the other formats always do."},
     {"upward", 0, OPTION_FLAG, NULL, FIELD(upward), NULL,

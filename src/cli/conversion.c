@@ -54,8 +54,10 @@ static int put_pstats(struct job *job, struct err *err)
     return result;
 }
 
+/* Frames have a place of their own for the file here, so it is told whole. */
 static int put_speedscope(struct job *job, struct err *err)
 {
+    job->style.full_filenames = true;
     if (!job->recording->samples_count && !job->recording->calls_count)
         return err_set(err,
                        "%s holds no stacks; a flame graph can be estimated from who called whom "
@@ -67,6 +69,7 @@ static int put_speedscope(struct job *job, struct err *err)
 
 static int put_chrome(struct job *job, struct err *err)
 {
+    job->style.full_filenames = true;
     return chrome_writer_write(job->recording, &job->selection, &job->style, &job->stream, err);
 }
 
@@ -83,7 +86,7 @@ static int build_tree(struct job *job, struct tree *tree, struct err *err)
 static int put_collapsed(struct job *job, struct err *err)
 {
     struct tree tree;
-    job->style.plain_names = true;
+    job->style.exact_names = true;
     if (build_tree(job, &tree, err) < 0)
         return -1;
     int result = collapsed_writer_write(job->recording, &tree, &job->style, &job->stream, err);

@@ -25,8 +25,9 @@ uint32_t frames_line(const struct recording *recording, const struct frame_style
 void frames_put_name(const struct recording *recording, const struct frame_style *style, uint32_t code,
                      struct bytes *out)
 {
-    if (style->plain_names)
-        bytes_put_text(out, recording_text(recording, recording->codes[code].name));
+    const struct code *named = &recording->codes[code];
+    if (style->exact_names)
+        bytes_put_text(out, recording_text(recording, named->qualname ? named->qualname : named->name));
     else
         labels_brief(recording, code, out);
 }

@@ -18,7 +18,7 @@ struct frame_style {
     bool function;       /* a function is one frame, whatever line it is at */
     bool no_lines;       /* the same, and lines are not shown */
     bool full_filenames; /* paths as they were recorded */
-    bool plain_names;    /* "visit", as py-spy has it, not "Tree.visit" */
+    bool exact_names;    /* "f.<locals>.g", as Python and py-spy have it, not "f.g" */
 };
 
 /* Whether lines of one function are different frames. */

@@ -148,6 +148,67 @@ def test_pstats_reads_samples(sonde, modern, tmp_path):
     assert rows["<module>"] == [26, 26, 0.0, 0.26]
 
 
+@pytest.fixture(scope="session")
+def py_spy(modern, tmp_path_factory):
+    """Files of the real py-spy: a format → what it recorded of a program in that format."""
+    python, reason = modern.peer_environment(["py_spy"])
+    if not shutil.which("py-spy", path=pathlib.Path(python or "/none").parent):
+        pytest.skip(reason or "py-spy cannot be installed")
+    folder = tmp_path_factory.mktemp("py-spy")
+    (folder / "busy.py").write_text(BUSY)
+
+    def record(form):
+        file = folder / form
+        command = [
+            pathlib.Path(python).parent / "py-spy",
+            "record",
+            "-r",
+            "200",
+            "-t",
+            "-f",
+            form,
+            "-o",
+            file,
+        ]
+        done = subprocess.run([*command, "--", modern.executable, folder / "busy.py"], capture_output=True)
+        if done.returncode or not file.exists() or not file.stat().st_size:
+            pytest.skip("py-spy cannot record here: " + done.stderr.decode()[-200:])
+        return file
+
+    return record
+
+
+BUSY = """
+import json, time
+class Tree:
+    def visit(self, depth):
+        def inner():
+            return sum(i * i for i in range(2000))
+        return self.visit(depth - 1) if depth else inner()
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    Tree().visit(3)
+    json.loads(json.dumps(list(range(300))))
+"""
+
+
+def test_py_spys_collapsed_stacks_are_read_and_written_alike(sonde, py_spy, tmp_path):
+    theirs = py_spy("raw")
+    ours = export(sonde, tmp_path, "again.raw", recording=theirs)
+    assert "Tree.visit.<locals>.inner (busy.py:" in theirs.read_text()
+    assert sorted(ours.read_text().splitlines()) == sorted(theirs.read_text().splitlines())
+
+
+def test_py_spys_speedscope_file_is_read(sonde, py_spy):
+    theirs = py_spy("speedscope")
+    document = json.loads(theirs.read_text())
+    samples = sum(len(profile["samples"]) for profile in document["profiles"])
+    report = json.loads(run(sonde, "report", "--json", theirs))
+    assert report["total_samples"] == samples
+    assert report["total_ns"] == pytest.approx(samples / 200 * 1e9)
+    assert [thread["name"] for thread in report["threads"]] == [p["name"] for p in document["profiles"]]
+
+
 def frames_of(svg):
     """{label: (total, depth)} of the picture's frames."""
     frames = {}

@@ -43,7 +43,7 @@ static void put_tree(const struct recording *recording, const struct selection *
 
 static void put_all(struct recording *recording, bool function)
 {
-    struct frame_style style = {.function = function, .plain_names = function};
+    struct frame_style style = {.function = function, .exact_names = function};
     struct selection selection = {.idle = function, .lines = !function};
     struct stream stream = {0};
     struct err err = {0};
