@@ -78,6 +78,10 @@ def test_stacks_are_those_of_python(walked):
     assert points >= 220
 
 
+def test_threads_are_those_of_python(walked):
+    assert walked("listed") == "threads 4\n"
+
+
 def test_lines_are_those_of_python(walked):
     found = re.fullmatch(r"codes (\d+) instructions (\d+)\n", walked("lines"))
     assert int(found[1]) > 4000

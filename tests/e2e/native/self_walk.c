@@ -5,6 +5,7 @@
 #include "python/layouts.h"
 #include "python/lines.h"
 #include "python/names.h"
+#include "python/threads.h"
 #include "step_rule.h"
 
 #include <dlfcn.h>
@@ -125,6 +126,18 @@ EXPORT int self_locations(uint64_t address, int32_t (*out)[4], int capacity)
         memcpy(out[i], &at, sizeof at);
     }
     return count;
+}
+
+/* For each thread: interpreter, thread id, native id, whether it holds the GIL. */
+EXPORT void self_threads(char *out, size_t size)
+{
+    struct threads_row rows[64];
+    ssize_t count = threads_list(&layout, &process.memory, symbol("_PyRuntime"), rows, 64);
+    size_t used = snprintf(out, size, "%zd\n", count);
+    for (ssize_t i = 0; i < count && i < 64; i++)
+        used += snprintf(out + used, size - used, "%lld %llu %llu %d\n", (long long)rows[i].interpreter_id,
+                         (unsigned long long)rows[i].thread_id, (unsigned long long)rows[i].native_id,
+                         rows[i].holds_gil);
 }
 
 /* Nanoseconds for each of `rounds` walks of the calling thread; `depth` gets its number of frames. */

@@ -323,6 +323,37 @@ def stacks():
     print("points", points)
 
 
+def make_interpreter():
+    """Another interpreter in this process, where the version has a way to make one."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            return __import__(name).create()
+        except ImportError:
+            pass
+
+
+def listed():
+    """The threads of the main interpreter, as threading knows them; this one holds the GIL."""
+    import threading
+
+    make_interpreter()
+    done = threading.Event()
+    workers = [threading.Thread(target=done.wait) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    library.self_threads(buffer, SIZE)
+    count, *rows = [[int(word) for word in line.split()] for line in buffer.value.decode().splitlines()]
+    everyone = threading.enumerate()
+    done.set()
+    main = [row for row in rows if row[0] == 0]
+    assert count == [len(rows)] and len(main) == 4, rows
+    assert {row[1] for row in main} == {thread.ident for thread in everyone}, rows
+    if sys.version_info >= (3, 11):
+        assert {row[2] for row in main} == {thread.native_id for thread in everyone}, rows
+    assert [row[1] for row in main if row[3]] == [threading.get_ident()], rows
+    print("threads", len(main))
+
+
 def code_objects():
     """Every code object there is, also those within others."""
     import gc
