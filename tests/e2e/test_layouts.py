@@ -78,6 +78,15 @@ def test_stacks_are_those_of_python(walked):
     assert points >= 220
 
 
+def test_stacks_of_greenlets(launch):
+    python, reason = launch.python.peer_environment(["greenlet"])
+    if launch.python.free_threaded or not python:
+        pytest.skip(reason or "free-threaded builds are refused")
+    result = launch.run([python, launch.program("walked.py"), native("libself_walk.so"), "greenlets"])
+    assert result.returncode == 0, result.stdout.decode()
+    assert int(re.fullmatch(rb"points (\d+)\n", result.stdout)[1]) >= 24
+
+
 def test_threads_are_those_of_python(walked):
     assert walked("listed") == "threads 4\n"
 

@@ -313,10 +313,49 @@ def threads():
     assert not failures
 
 
+def instrumented():
+    """With a profile function set, instructions are replaced by others."""
+    sys.setprofile(lambda *_: None)
+    plain()
+    generators()
+    classes()
+    sys.setprofile(None)
+    check()
+
+
+def greenlets():
+    """Each greenlet has a stack of its own, which is put in place when it runs."""
+    import greenlet
+
+    main = greenlet.getcurrent()
+
+    def descend(depth):
+        if depth:
+            return descend(depth - 1)
+        check()
+        main.switch()
+        return check()
+
+    def switching():
+        yield main.switch() or check()
+
+    def body():
+        descend(5)
+        list(switching())
+        sorted([1, 2], key=lambda value: (main.switch(), check(), value)[2])
+
+    others = [greenlet.greenlet(body) for _ in range(3)]
+    while not all(other.dead for other in others):
+        for other in others:
+            other.switch()
+            check()
+    print("points", points)
+
+
 def stacks():
     for case in (
         *(plain, recursion, generators, throwing, throwing_through, coroutines, tasks, callbacks, classes),
-        *(deaths, comprehensions, executed, chunks, exceptions, threads),
+        *(deaths, comprehensions, executed, chunks, exceptions, threads, instrumented),
     ):
         case()
     check()
