@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "unwind/cfi.h"
 #include "unwind/eh_frame.h"
+#include "unwind/reworked.h"
 
 /* Gaps between functions are padding up to this size: no row is spent on them. */
 #define PADDING_MAX 16
@@ -28,6 +29,9 @@ struct compiler {
     struct rows_rule last_rule;
     uint32_t last_inside;
     bool has_rows;
+    bool is_reworked;
+    struct bytes described; /* struct reworked_row: the function in work, before it is mended */
+    struct bytes states;
 };
 
 static const struct rows_rule unknown = {.cfa = ROWS_CFA_UNKNOWN};
@@ -76,6 +80,30 @@ static bool emit(void *context, uint64_t address, const struct rows_rule *rule)
     return !compiler->rows.failed && !compiler->rules.failed;
 }
 
+static bool gather(void *context, uint64_t address, const struct rows_rule *rule)
+{
+    struct compiler *compiler = context;
+    struct reworked_row row = {.address = address, .rule = *rule};
+    if (address < compiler->limit)
+        bytes_put(&compiler->described, &row, sizeof row);
+    return !compiler->described.failed;
+}
+
+static bool add_reworked(struct compiler *compiler, const struct elf_image *image,
+                         const struct eh_frame_description *description)
+{
+    bytes_reset(&compiler->described);
+    bool whole = cfi_run(description, gather, compiler);
+    struct reworked_function function = {
+        .code = elf_image_at(image, description->start).at,
+        .size = compiler->limit - description->start,
+        .start = description->start,
+        .rows = (const struct reworked_row *)(const void *)compiler->described.data,
+        .row_count = compiler->described.size / sizeof(struct reworked_row),
+    };
+    return function.row_count && reworked_mend(&function, &compiler->states, emit, compiler) && whole;
+}
+
 /* One function's rows, cut at the next function's start; afterwards "unknown" where a real gap follows. */
 static bool add_function(struct compiler *compiler, const struct elf_image *image,
                          const struct eh_frame_entry *entry, uint64_t next_start)
@@ -94,7 +122,8 @@ static bool add_function(struct compiler *compiler, const struct elf_image *imag
     if (compiler->has_rows && entry->start - compiler->next >= PADDING_MAX)
         put_row(compiler, compiler->next, &unknown);
     compiler->limit = end;
-    bool whole = cfi_run(&description, emit, compiler);
+    bool whole = compiler->is_reworked ? add_reworked(compiler, image, &description)
+                                       : cfi_run(&description, emit, compiler);
     compiler->next = end;
     return whole;
 }
@@ -122,7 +151,7 @@ static uint64_t place_array(uint64_t *size, size_t width, uint64_t count)
 static struct rows head_of(const struct compiler *compiler, const struct elf_image *image)
 {
     struct rows head = {.magic = ROWS_MAGIC, .machine = image->machine};
-    head.is_reworked = elf_image_has_section(image, ".bolt.") || elf_image_has_section(image, ".note.bolt");
+    head.is_reworked = compiler->is_reworked;
     head.row_count = (uint32_t)(compiler->rows.size / sizeof(struct row));
     head.rule_count = (uint32_t)rule_count(compiler);
     head.start = head.row_count ? compiler->start : 0;
@@ -187,11 +216,15 @@ struct rows *row_compiler_new(const struct elf_image *image, struct row_compiler
         return NULL;
     bytes_put(&compiler.rules, &unknown, sizeof unknown);
     map_set(&compiler.numbers, map_hash_bytes(&unknown, sizeof unknown), 0);
+    compiler.is_reworked =
+        elf_image_has_section(image, ".bolt.") || elf_image_has_section(image, ".note.bolt");
     add_functions(&compiler, image, &list, counts);
     struct rows *rows = build(&compiler, image, err);
     eh_frame_clear(&list);
     bytes_clear(&compiler.rows);
     bytes_clear(&compiler.rules);
+    bytes_clear(&compiler.described);
+    bytes_clear(&compiler.states);
     map_clear(&compiler.numbers);
     return rows;
 }

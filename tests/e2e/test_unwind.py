@@ -89,21 +89,21 @@ def test_rows_of_every_module(local):
 
 def test_samples_agree_with_libunwind(checker, local):
     counts = checker.sample(local.executable, PROGRAMS / "native_work.py", "0.4")
-    assert counts["walks"] > 100, counts
-    assert counts["root"] == counts["walks"], counts
-    assert counts["different_exact"] == 0, counts
-    if not is_reworked(local):
-        assert counts["different"] == counts["guessed"] == 0, counts
+    assert counts["walks"] > 100, str(counts)
+    assert counts["root"] == counts["walks"], str(counts)
+    if is_reworked(local):  # libunwind goes astray there
+        assert counts["different"] <= 0.05 * counts["compared"], str(counts)
+    else:  # a library that is being loaded is seen a moment late
+        assert counts["different_exact"] == 0, str(counts)
+        assert counts["different"] <= 0.01 * counts["compared"], str(counts)
 
 
 def test_every_step_agrees_with_the_calls_made(checker, local):
     counts = checker.step(local.executable, PROGRAMS / "native_work.py", "step")
-    assert counts["steps"] > 90000, counts
-    assert counts["root"] == counts["walks"], counts
-    if is_reworked(local):
-        assert counts["different"] < 0.04 * counts["compared"], counts
-    else:
-        assert counts["different"] == counts["guessed"] == 0, counts
+    assert counts["steps"] > 90000, str(counts)
+    assert counts["root"] == counts["walks"], str(counts)
+    assert counts["different"] == 0, str(counts)
+    assert counts["guessed"] == 0 or is_reworked(local), str(counts)
 
 
 def test_jit(checker):
@@ -120,40 +120,41 @@ def test_jit(checker):
     else:
         pytest.skip("no interpreter with a JIT here")
     counts = checker.sample(interpreter.executable, PROGRAMS / "native_work.py", "1", PYTHON_JIT="1")
-    assert counts["root"] == counts["walks"] > 100, counts
-    assert counts["different_exact"] == 0, counts
+    assert counts["root"] == counts["walks"] > 100, str(counts)
     # New code is seen a moment late; libunwind itself goes astray in reworked code.
-    assert counts["different"] < 0.05 * counts["compared"], counts
+    assert counts["different"] < 0.05 * counts["compared"], str(counts)
 
 
 def test_hard_frames_sampled(checker):
     counts = checker.sample(built("unwind_victim"), "3000")
-    assert counts["walks"] > 50, counts
-    assert counts["root"] == counts["walks"], counts
-    assert counts["different_exact"] == 0, counts
+    assert counts["walks"] > 50, str(counts)
+    assert counts["root"] == counts["walks"], str(counts)
+    assert counts["different_exact"] == 0, str(counts)
     # While an exception is in flight a return address has been rewritten: nobody can tell.
-    assert counts["different"] <= 0.02 * counts["compared"], counts
+    assert counts["different"] <= 0.02 * counts["compared"], str(counts)
 
 
 def test_hard_frames_stepped(checker):
     counts = checker.step(built("unwind_victim"), "3", "step")
-    assert counts["steps"] > 90000, counts
-    assert counts["root"] == counts["walks"], counts
-    assert counts["different"] == 0, counts
-    assert counts["rewritten"] < 0.01 * counts["steps"], counts
+    assert counts["steps"] > 90000, str(counts)
+    assert counts["root"] == counts["walks"], str(counts)
+    assert counts["different"] == 0, str(counts)
+    assert counts["rewritten"] < 0.01 * counts["steps"], str(counts)
 
 
 def test_numpy_with_blas_threads(checker):
     for interpreter in reversed(LOCAL):
-        python, reason = interpreter.peer_environment(["numpy"])
+        if is_reworked(interpreter):
+            continue  # what to compare with goes astray there
+        python, _ = interpreter.peer_environment(["numpy"])
         if python:
             break
     else:
-        pytest.skip(reason)
+        pytest.skip("no interpreter for numpy")
     counts = checker.sample(python, PROGRAMS / "native_numpy.py", "1.5", OPENBLAS_NUM_THREADS="2")
-    assert counts["walks"] > 100, counts
-    assert counts["different_exact"] == 0, counts
-    assert counts["root"] >= 0.99 * counts["walks"], counts
+    assert counts["walks"] > 100, str(counts)
+    assert counts["different_exact"] == 0, str(counts)
+    assert counts["root"] >= 0.99 * counts["walks"], str(counts)
 
 
 # ------------------------------------------------------------------------------------------------ names

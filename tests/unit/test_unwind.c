@@ -11,6 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "unwind/instruction.h"
+#include "unwind/reworked.h"
 #include "unwind/row_compiler.h"
 #include "unwind/walk_native.h"
 
@@ -193,6 +195,109 @@ static void test_damage(void **state)
             file->data[at] ^= (uint8_t)(1u << bit);
         }
     free(file);
+}
+
+/* Lengths and kinds; a cut instruction is none. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    const struct {
+        const char *bytes;
+        size_t length;
+        enum instruction_kind kind;
+        int64_t target;
+    } cases[] = {
+        {"\x55", 1, INSTRUCTION_PUSH_FRAME, 0},
+        {"\x41\x55", 2, INSTRUCTION_STACK, 0}, /* push r13 */
+        {"\x5d", 1, INSTRUCTION_POP_FRAME, 0},
+        {"\x48\x89\xe5", 3, INSTRUCTION_SET_FRAME, 0},
+        {"\x89\xe5", 2, INSTRUCTION_OTHER, 0}, /* mov esp, ebp */
+        {"\x48\x83\xec\x20", 4, INSTRUCTION_STACK, 0},
+        {"\x48\x83\xfc\x20", 4, INSTRUCTION_OTHER, 0}, /* cmp $32, rsp */
+        {"\x48\x8d\x65\xf0", 4, INSTRUCTION_STACK, 0}, /* lea -16(rbp), rsp */
+        {"\x75\xfe", 2, INSTRUCTION_BRANCH, 0},
+        {"\x0f\x84\x10\x00\x00\x00", 6, INSTRUCTION_BRANCH, 22},
+        {"\xe9\xfb\xff\xff\xff", 5, INSTRUCTION_JUMP, 0},
+        {"\xff\x24\xc5\x60\x68\xfc\x00", 7, INSTRUCTION_END, 0},   /* jmp *table(,rax,8) */
+        {"\xff\x14\xc5\x60\x68\xfc\x00", 7, INSTRUCTION_OTHER, 0}, /* call */
+        {"\xc3", 1, INSTRUCTION_END, 0},
+        {"\x66\x81\xc1\x34\x12", 5, INSTRUCTION_OTHER, 0}, /* add $0x1234, cx */
+        {"\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08", 10, INSTRUCTION_OTHER, 0},
+        {"\x48\x81\x3c\xc5\x60\x68\xfc\x00\x8a\x19\xa0\x01", 12, INSTRUCTION_OTHER, 0},
+        {"\xf6\x05\x01\x02\x03\x04\x05", 7, INSTRUCTION_OTHER, 0},              /* test $5, x(rip) */
+        {"\xf7\xd8", 2, INSTRUCTION_OTHER, 0},                                  /* neg eax */
+        {"\xc5\xf8\x77", 3, INSTRUCTION_OTHER, 0},                              /* vzeroupper */
+        {"\xc4\xe3\x7d\x19\xc1\x01", 6, INSTRUCTION_OTHER, 0},                  /* vextractf128 $1 */
+        {"\x62\xf3\x6d\x48\x25\xd9\x55", 7, INSTRUCTION_OTHER, 0},              /* vpternlogd $0x55 */
+        {"\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 10, INSTRUCTION_OTHER, 0}, /* nop */
+    };
+    for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
+        uint8_t code[32] = {0};
+        struct instruction instruction;
+        memcpy(code, cases[index].bytes, cases[index].length);
+        assert_true(instruction_decode(&instruction, code, sizeof code));
+        assert_int_equal(instruction.length, cases[index].length);
+        assert_int_equal(instruction.kind, cases[index].kind);
+        assert_int_equal(instruction.target, cases[index].target);
+        for (size_t size = 0; size < cases[index].length; size++)
+            assert_false(instruction_decode(&instruction, code, size));
+    }
+}
+
+struct mended {
+    uint64_t address[16];
+    unsigned cfa_register[16];
+    int cfa_offset[16];
+    size_t count;
+};
+
+static bool keep(void *context, uint64_t address, const struct rows_rule *rule)
+{
+    struct mended *mended = context;
+    assert_true(mended->count < 16);
+    mended->address[mended->count] = address;
+    mended->cfa_register[mended->count] = rule->cfa_register;
+    mended->cfa_offset[mended->count++] = rule->cfa_offset;
+    return true;
+}
+
+/* What an optimizer made of two handlers that end in a jump: the second behind the first one's `pop rbp`, and a
+ * jump backwards into the end. All of it is described as a frame at rbp. */
+static void test_reworked_code(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0xeb, 0x07,                   /*  0: jmp 9 */
+        0xff, 0x24, 0xc5, 0, 0, 0, 0, /*  2: jmp *(,rax,8)     popped, from 14 */
+        0x85, 0xc0,                   /*  9: test eax, eax     described */
+        0x5d,                         /* 11: pop rbp */
+        0x85, 0xc0,                   /* 12: test eax, eax     popped */
+        0x75, 0xf2,                   /* 14: jne 2 */
+        0x55,                         /* 16: push rbp */
+        0x48, 0x89, 0xe5,             /* 17: mov rsp, rbp      pushed */
+        0x90,                         /* 20: nop               described */
+    };
+    const struct reworked_row row = {.address = 0x1000,
+                                     .rule = {.cfa = ROWS_CFA_REGISTER,
+                                              .cfa_register = RBP,
+                                              .cfa_offset = 16,
+                                              .saved = {{ROWS_AT_CFA, 0, -16}}}};
+    struct reworked_function function = {
+        .code = code, .size = sizeof code, .start = 0x1000, .rows = &row, .row_count = 1};
+    struct mended mended = {.count = 0};
+    struct bytes states = {0};
+    assert_true(reworked_mend(&function, &states, keep, &mended));
+    const struct mended wanted = {.address = {0x1000, 0x1002, 0x1009, 0x100c, 0x1011, 0x1014},
+                                  .cfa_register = {RBP, RSP, RBP, RSP, RSP, RBP},
+                                  .cfa_offset = {16, 8, 16, 8, 16, 16},
+                                  .count = 6};
+    assert_int_equal(mended.count, wanted.count);
+    for (size_t index = 0; index < wanted.count; index++) {
+        assert_int_equal(mended.address[index], wanted.address[index]);
+        assert_int_equal(mended.cfa_register[index], wanted.cfa_register[index]);
+        assert_int_equal(mended.cfa_offset[index], wanted.cfa_offset[index]);
+    }
+    bytes_clear(&states);
 }
 
 static void test_refusals(void **state)
@@ -430,6 +535,8 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_reworked_code),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_call_at_end),
