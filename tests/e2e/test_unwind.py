@@ -144,8 +144,8 @@ def test_hard_frames_stepped(checker):
 
 def test_numpy_with_blas_threads(checker):
     for interpreter in reversed(LOCAL):
-        if is_reworked(interpreter):
-            continue  # what to compare with goes astray there
+        if interpreter.free_threaded or is_reworked(interpreter):
+            continue  # few wheels for the one; what to compare with goes astray in the other
         python, _ = interpreter.peer_environment(["numpy"])
         if python:
             break
