@@ -19,14 +19,15 @@ struct walk {
     struct walk_native_cache *cache;
     const struct walk_native_range *range; /* that of the last load */
     struct walk_native_registers now;
-    const struct rows_rule *rule; /* of the frame in work */
-    uint32_t module;              /* its entry, or MODULES_NONE */
+    const struct rows_rule *rule; /* of the frame in work; &unmapped when its code is not known */
     uint32_t flags;               /* of the frame in work */
     unsigned words_left;
     bool at_root;
 };
 
+/* Of code without rows, and of addresses outside all modules. */
 static const struct rows_rule unknown = {.cfa = ROWS_CFA_UNKNOWN};
+static const struct rows_rule unmapped = {.cfa = ROWS_CFA_UNKNOWN};
 
 static inline bool load_from(const struct walk_native_range *range, uint64_t address, uint64_t *value)
 {
@@ -60,42 +61,44 @@ static bool same_range(const struct walk *walk, uint64_t one, uint64_t other)
     return range && one >= range->low && one < range->high && other >= range->low && other < range->high;
 }
 
-static const struct rows_rule *rule_of(const struct walk *walk, uint32_t module, unsigned number)
+/* The rule for this address; NULL where no code is known. */
+static const struct rows_rule *look_up(const struct walk *walk, uint64_t address)
 {
-    const struct rows *rows = modules_rows(walk->modules, &walk->modules->entries[module]);
-    return rows ? rows_rule(rows, number) : &unknown;
-}
-
-static unsigned find_number(const struct walk *walk, uint32_t module, uint64_t address)
-{
+    uint32_t module = modules_find(walk->modules, address);
+    if (module == MODULES_NONE)
+        return NULL;
     const struct modules_entry *entry = &walk->modules->entries[module];
     const struct rows *rows = modules_rows(walk->modules, entry);
-    return rows ? rows_find(rows, address - entry->bias) : 0;
+    return rows ? rows_rule(rows, rows_find(rows, address - entry->bias)) : &unknown;
 }
 
-/* The rule for this address, and the module it is in (MODULES_NONE: not code that is known). */
-static const struct rows_rule *find_rule(struct walk *walk, uint64_t address, uint32_t *module)
+/* The same through the cache. A key is the address, the rule and the table's generation in one: a torn pair
+ * or one of another table matches no address. */
+static inline const struct rows_rule *find_rule(const struct walk *walk, uint64_t address)
 {
     static const unsigned slot_bits = __builtin_ctz(WALK_NATIVE_CACHE_SLOTS);
-    uint64_t slot = (address * 0x9e3779b97f4a7c15u) >> (64 - slot_bits);
-    if (walk->cache) {
-        uint64_t value = __atomic_load_n(&walk->cache->slots[slot].value, __ATOMIC_RELAXED);
-        uint64_t key = __atomic_load_n(&walk->cache->slots[slot].key, __ATOMIC_RELAXED);
-        if ((key ^ value) == address && value >> 32 == walk->modules->generation) {
-            *module = value >> 16 & MODULES_MAX;
-            return rule_of(walk, *module, value & ROWS_RULES_MAX);
-        }
-    }
-    *module = modules_find(walk->modules, address);
-    if (*module == MODULES_NONE)
-        return &unknown;
-    unsigned number = find_number(walk, *module, address);
-    if (walk->cache) {
-        uint64_t value = (uint64_t)walk->modules->generation << 32 | (uint64_t)*module << 16 | number;
+    static const uint64_t spread = 0x9e3779b97f4a7c15u;
+    if (!walk->cache)
+        return look_up(walk, address);
+    uint64_t slot = (address * spread) >> (64 - slot_bits), mark = walk->modules->generation * spread;
+    uint64_t value = __atomic_load_n(&walk->cache->slots[slot].value, __ATOMIC_RELAXED);
+    uint64_t key = __atomic_load_n(&walk->cache->slots[slot].key, __ATOMIC_RELAXED);
+    if (((key - mark) ^ value) == address && value)
+        return (const struct rows_rule *)(uintptr_t)value;
+    const struct rows_rule *rule = look_up(walk, address);
+    if (rule) {
+        value = (uint64_t)(uintptr_t)rule;
         __atomic_store_n(&walk->cache->slots[slot].value, value, __ATOMIC_RELAXED);
-        __atomic_store_n(&walk->cache->slots[slot].key, address ^ value, __ATOMIC_RELAXED);
+        __atomic_store_n(&walk->cache->slots[slot].key, (address ^ value) + mark, __ATOMIC_RELAXED);
     }
-    return rule_of(walk, *module, number);
+    return rule;
+}
+
+/* The rule of an interrupted frame: its address is that of the next instruction itself. */
+static const struct rows_rule *first_rule(const struct walk *walk)
+{
+    const struct rows_rule *rule = find_rule(walk, walk->now.value[REGISTER_PC]);
+    return rule ? rule : &unmapped;
 }
 
 static inline bool knows(const struct walk *walk, unsigned number)
@@ -103,7 +106,7 @@ static inline bool knows(const struct walk *walk, unsigned number)
     return walk->now.known >> number & 1;
 }
 
-static bool find_cfa(struct walk *walk, uint64_t *cfa)
+static inline bool find_cfa(struct walk *walk, uint64_t *cfa)
 {
     const struct rows_rule *rule = walk->rule;
     if (!knows(walk, rule->cfa_register))
@@ -125,8 +128,8 @@ static bool find_cfa(struct walk *walk, uint64_t *cfa)
 /* Descriptions are late in epilogues: a slot that the stack pointer has passed was popped already, and a frame
  * register that no longer points into the frame is the caller's. But where the frame is counted from the frame
  * register, that register is not popped yet, wherever the stack pointer is. */
-static bool is_popped(const struct walk *walk, unsigned number, const struct rows_saved *saved, uint64_t slot,
-                      uint64_t cfa)
+static inline bool is_popped(const struct walk *walk, unsigned number, const struct rows_saved *saved,
+                             uint64_t slot, uint64_t cfa)
 {
     const struct rows_rule *rule = walk->rule;
     uint64_t stack_pointer = walk->now.value[REGISTER_RSP];
@@ -136,16 +139,30 @@ static bool is_popped(const struct walk *walk, unsigned number, const struct row
     return slot < (counted_from ? stack_pointer - RED_ZONE : stack_pointer);
 }
 
-static uint64_t base_of(const struct walk *walk, const struct rows_saved *saved, uint64_t cfa)
+static inline uint64_t base_of(const struct walk *walk, const struct rows_saved *saved, uint64_t cfa)
 {
     if (saved->place == ROWS_AT_CFA)
         return cfa;
     return walk->now.value[saved->place == ROWS_AT_STACK ? REGISTER_RSP : REGISTER_RBP];
 }
 
+/* What of the caller's registers is followed. */
+struct caller {
+    uint64_t frame;
+    uint64_t base;
+    uint32_t known;
+};
+
+static inline struct caller caller_of(const struct walk *walk)
+{
+    return (struct caller){.frame = walk->now.value[REGISTER_RBP],
+                           .base = walk->now.value[REGISTER_RBX],
+                           .known = walk->now.known & KEPT};
+}
+
 /* The caller's value of a register. */
-static void recover(struct walk *walk, struct walk_native_registers *caller, unsigned number,
-                    const struct rows_saved *saved, uint64_t cfa)
+static inline void recover(struct walk *walk, struct caller *caller, unsigned number, uint64_t *value,
+                           const struct rows_saved *saved, uint64_t cfa)
 {
     if (saved->place == ROWS_SAME)
         return;
@@ -153,13 +170,13 @@ static void recover(struct walk *walk, struct walk_native_registers *caller, uns
     bool on_stack = saved->place != ROWS_LOST && saved->place != ROWS_IN;
     if (on_stack && is_popped(walk, number, saved, slot, cfa))
         return;
-    if (on_stack && load(walk, slot, &caller->value[number]))
+    if (on_stack && load(walk, slot, value))
         caller->known |= 1u << number;
     else
         caller->known &= ~(1u << number);
 }
 
-static bool find_return(struct walk *walk, uint64_t cfa, uint64_t *address)
+static inline bool find_return(struct walk *walk, uint64_t cfa, uint64_t *address)
 {
     const struct rows_saved *saved = &walk->rule->saved[ROWS_RETURN];
     if (saved->place == ROWS_IN) {
@@ -169,45 +186,38 @@ static bool find_return(struct walk *walk, uint64_t cfa, uint64_t *address)
     return load(walk, base_of(walk, saved, cfa) + (uint64_t)(int64_t)saved->offset, address);
 }
 
-/* The caller becomes the frame in work. The caller's registers other than those followed are not known. */
-static void enter(struct walk *walk, const struct walk_native_registers *caller, uint32_t flags)
+/* Whether this may be where a call returns to; leaves its rule in the walk. */
+static inline bool is_return_address(struct walk *walk, uint64_t address)
 {
-    walk->now = *caller;
-    walk->flags = (walk->flags & WALK_NATIVE_GUESSED) | flags;
+    const struct rows_rule *rule = find_rule(walk, address - 1);
+    if (rule)
+        walk->rule = rule;
+    return rule;
 }
 
-/* Whether this may be where a call returns to; leaves its rule and module in the walk. */
-static bool is_return_address(struct walk *walk, uint64_t address)
+/* The caller becomes the frame in work. Its other registers are not known. */
+static inline void enter_return(struct walk *walk, const struct caller *caller, uint64_t address,
+                                uint64_t stack_pointer, uint32_t flags)
 {
-    uint32_t module;
-    const struct rows_rule *rule = find_rule(walk, address - 1, &module);
-    if (module == MODULES_NONE)
-        return false;
-    walk->rule = rule;
-    walk->module = module;
-    return true;
-}
-
-static void enter_return(struct walk *walk, struct walk_native_registers *caller, uint64_t address,
-                         uint64_t stack_pointer, uint32_t flags)
-{
-    caller->value[REGISTER_PC] = address;
-    caller->value[REGISTER_RSP] = stack_pointer;
-    caller->known &= KEPT;
-    enter(walk, caller, WALK_NATIVE_RETURN | flags);
+    walk->now.value[REGISTER_RBP] = caller->frame;
+    walk->now.value[REGISTER_RBX] = caller->base;
+    walk->now.value[REGISTER_PC] = address;
+    walk->now.value[REGISTER_RSP] = stack_pointer;
+    walk->now.known = caller->known;
+    walk->flags = (walk->flags & WALK_NATIVE_GUESSED) | WALK_NATIVE_RETURN | flags;
 }
 
 /* A post-link optimizer that inlines a function keeps the caller's description: the frame pointer that the
  * inlined code pushed is not in it. */
 static bool guess_pushed_frame(struct walk *walk, uint64_t cfa)
 {
-    struct walk_native_registers caller = walk->now;
+    struct caller caller = caller_of(walk);
     uint64_t address, frame;
     if (!load(walk, cfa, &address) || !load(walk, cfa - 8, &frame) || !is_return_address(walk, address))
         return false;
     if (!same_range(walk, frame, cfa))
         return false;
-    caller.value[REGISTER_RBP] = frame;
+    caller.frame = frame;
     caller.known |= 1u << REGISTER_RBP;
     enter_return(walk, &caller, address, cfa + 8, WALK_NATIVE_GUESSED);
     return true;
@@ -216,20 +226,19 @@ static bool guess_pushed_frame(struct walk *walk, uint64_t cfa)
 /* Code made at run time calls its like: there the chain itself is trusted. */
 static bool guess_frame_chain(struct walk *walk)
 {
-    struct walk_native_registers caller = walk->now;
+    struct caller caller = caller_of(walk);
     uint64_t frame = walk->now.value[REGISTER_RBP], address, outer;
     if (!knows(walk, REGISTER_RBP) || frame < walk->now.value[REGISTER_RSP] || frame % FRAME_ALIGNMENT)
         return false;
     if (!load(walk, frame, &outer) || !load(walk, frame + 8, &address) || (outer && outer <= frame))
         return false;
-    bool from_made_code = walk->module == MODULES_NONE;
+    bool from_made_code = walk->rule == &unmapped;
     if (!is_return_address(walk, address)) {
         if (!from_made_code || same_range(walk, address, frame) || address < 4096)
             return false;
-        walk->rule = &unknown;
-        walk->module = MODULES_NONE;
+        walk->rule = &unmapped;
     }
-    caller.value[REGISTER_RBP] = outer;
+    caller.frame = outer;
     enter_return(walk, &caller, address, frame + 16, WALK_NATIVE_GUESSED);
     return true;
 }
@@ -237,16 +246,14 @@ static bool guess_frame_chain(struct walk *walk)
 /* The word at this place as a return address into code with a description. */
 static bool guess_return_at(struct walk *walk, uint64_t place)
 {
-    struct walk_native_registers caller = walk->now;
-    uint32_t module;
+    struct caller caller = caller_of(walk);
     uint64_t address;
     if (!load(walk, place, &address))
         return false;
-    const struct rows_rule *rule = find_rule(walk, address - 1, &module);
-    if (module == MODULES_NONE || rule->cfa == ROWS_CFA_UNKNOWN)
+    const struct rows_rule *rule = find_rule(walk, address - 1);
+    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN)
         return false;
     walk->rule = rule;
-    walk->module = module;
     enter_return(walk, &caller, address, place + 8, WALK_NATIVE_GUESSED);
     return true;
 }
@@ -275,9 +282,14 @@ static bool guess(struct walk *walk)
     return guess_leaf(walk) || guess_frame_chain(walk) || guess_by_search(walk);
 }
 
+/* Whether the code of the frame in work comes from a post-link optimizer. */
 static bool is_reworked(const struct walk *walk)
 {
-    const struct rows *rows = modules_rows(walk->modules, &walk->modules->entries[walk->module]);
+    uint64_t address = walk->now.value[REGISTER_PC] - (walk->flags & WALK_NATIVE_RETURN ? 1 : 0);
+    uint32_t module = modules_find(walk->modules, address);
+    if (module == MODULES_NONE)
+        return false;
+    const struct rows *rows = modules_rows(walk->modules, &walk->modules->entries[module]);
     return rows && rows->is_reworked;
 }
 
@@ -292,23 +304,22 @@ static bool may_be_new_code(const struct walk *walk, uint64_t address)
 static bool step_by_rule(struct walk *walk)
 {
     const struct rows_rule *rule = walk->rule;
-    struct walk_native_registers caller = walk->now;
+    struct caller caller = caller_of(walk);
     uint64_t cfa, address;
-    bool reworked = is_reworked(walk);
     if (!find_cfa(walk, &cfa))
         return guess(walk);
     if (!find_return(walk, cfa, &address))
         return guess(walk);
-    recover(walk, &caller, REGISTER_RBP, &rule->saved[ROWS_FRAME], cfa);
-    recover(walk, &caller, REGISTER_RBX, &rule->saved[ROWS_BASE], cfa);
+    recover(walk, &caller, REGISTER_RBP, &caller.frame, &rule->saved[ROWS_FRAME], cfa);
+    recover(walk, &caller, REGISTER_RBX, &caller.base, &rule->saved[ROWS_BASE], cfa);
     if (!is_return_address(walk, address)) {
+        bool reworked = is_reworked(walk);
         walk->at_root = !address; /* coroutines and hand-made stacks begin with an empty return address */
         if (!address || (reworked && guess_pushed_frame(walk, cfa)))
             return address;
         if (reworked || !may_be_new_code(walk, address))
             return guess(walk);
-        walk->rule = &unknown;
-        walk->module = MODULES_NONE;
+        walk->rule = &unmapped;
     }
     enter_return(walk, &caller, address, cfa, 0);
     return true;
@@ -328,8 +339,9 @@ static bool step_over_signal(struct walk *walk)
     for (unsigned number = 0; number < WALK_NATIVE_REGISTERS; number++)
         if (!load(walk, saved + context_order[number] * sizeof(uint64_t), &caller.value[number]))
             return false;
-    enter(walk, &caller, 0);
-    walk->rule = find_rule(walk, caller.value[REGISTER_PC], &walk->module);
+    walk->now = caller;
+    walk->flags &= WALK_NATIVE_GUESSED;
+    walk->rule = first_rule(walk);
     return true;
 }
 
@@ -408,7 +420,7 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
     if (!knows(&walk, REGISTER_PC) || !knows(&walk, REGISTER_RSP))
         return;
     walk.range = memory->range_count ? &memory->ranges[0] : NULL;
-    walk.rule = find_rule(&walk, walk.now.value[REGISTER_PC], &walk.module);
+    walk.rule = first_rule(&walk);
     do {
         if (stack->count == stack->capacity) {
             stack->end = WALK_NATIVE_FULL;

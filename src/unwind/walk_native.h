@@ -45,7 +45,7 @@ struct walk_native_memory {
 #define WALK_NATIVE_CACHE_SLOTS 1024
 struct walk_native_cache {
     struct {
-        uint64_t key; /* address xor value: a torn pair matches no address */
+        uint64_t key;
         uint64_t value;
     } slots[WALK_NATIVE_CACHE_SLOTS];
 };
