@@ -3,8 +3,6 @@
 /* The most that is believed. */
 enum { MOST_FRAMES = 1 << 17, MOST_CHUNKS = 1 << 14, MOST_UNLINKED = 64, MOST_INSTRUCTIONS = 1 << 26 };
 enum { MOST_CHUNK_BYTES = 1 << 30, MOST_SLOTS = 1 << 23 };
-/* The frame that is being linked may be garbage, and lead to garbage; callers of two good ones are not. */
-enum { FRAMES_UNTIL_TRUST = 2 };
 
 /* The data stack, as far as it is not accounted for: [first slot, cursor) in this chunk, and older chunks. */
 struct data_stack {
@@ -25,6 +23,7 @@ struct walking {
     /* C code ran between the last frame and the one below: it may have pushed frames that are not linked. */
     bool boundary;
     bool in_doubt;           /* the innermost frame may not be linked to its caller */
+    bool trusted;            /* what the chain names from here on is mapped */
     bool outside;            /* the last frame met was where C called */
     bool at_top;             /* no frame on the data stack has been met */
     uint64_t calling_cframe; /* of the evaluator that called the one that we are in: 3.11, 3.12 */
@@ -212,8 +211,7 @@ static bool read_frame(struct walking *w, uint64_t address, struct found *found)
 {
     const struct layout *layout = w->layout;
     unsigned char copy[LAYOUT_FRAME_LIMIT];
-    bool proved = w->result.depth >= FRAMES_UNTIL_TRUST || in_chunk(w, address) ||
-                  on_c_stack(w, address, layout->frame_locals);
+    bool proved = w->trusted || in_chunk(w, address) || on_c_stack(w, address, layout->frame_locals);
     const unsigned char *bytes =
         memory_view(&w->process->memory, proved, address, copy, layout->frame_locals);
     if (!bytes)
@@ -328,6 +326,9 @@ static bool take_python_frame(struct walking *w, const struct found *found)
     uint32_t flags = generator ? WALK_GENERATOR : 0;
     if (!generator && offset < shape.first_traceable_bytes)
         flags |= WALK_STARTING;
+    /* The frame that is being linked may be garbage and lead to garbage; callers of two good ones are not. A
+     * generator's link is right or none: it is cleared whenever the generator stops. */
+    w->trusted = generator || w->result.depth;
     return give(w, found->address, found->code, offset, flags);
 }
 
