@@ -1,5 +1,6 @@
 /* sonde trace: every call of a program, exactly. */
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,24 @@ struct values {
 
 static const struct values defaults = {.c_calls = true, .follow = true, .max_size = MEMORY_BYTES};
 
+/* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
+static int check_expression(const char *text, struct err *err)
+{
+    regex_t regex;
+    char reason[128];
+    if (!text)
+        return 0;
+    if (strchr(text, '\n'))
+        return err_set(err, "a regular expression cannot hold a line break");
+    int code = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
+    if (code == 0) {
+        regfree(&regex);
+        return 0;
+    }
+    regerror(code, &regex, reason, sizeof reason);
+    return err_set(err, "the expression '%s' is not valid: %s", text, reason);
+}
+
 static int check(const struct values *values, struct err *err)
 {
     for (size_t i = 0; i < values->with.count; i++)
@@ -48,11 +67,7 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--depth must be a number of calls, 0 for any");
     if (values->max_size < 1 << 20)
         return err_set(err, "--max-size must be at least 1M");
-    const char *texts[] = {values->include, values->exclude};
-    for (size_t i = 0; i < 2; i++)
-        if (texts[i] && strchr(texts[i], '\n'))
-            return err_set(err, "a regular expression cannot hold a line break");
-    return 0;
+    return check_expression(values->include, err) < 0 ? -1 : check_expression(values->exclude, err);
 }
 
 static void put_settings(const struct values *values, struct bytes *out)

@@ -54,14 +54,21 @@ static int add(struct folder *folder, size_t *capacity, const char *path, const 
     return 0;
 }
 
+/* Half-written results of a command that was killed (cli/staged.h) are nobody's recording. */
+static bool is_temporary(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && strcmp(dot, ".tmp") == 0;
+}
+
 /* Every plain file, recording or not. */
 static int gather(DIR *stream, const char *path, struct folder *folder, struct err *err)
 {
     size_t capacity = 0;
     for (struct dirent *item; (item = readdir(stream)) && folder->count < ENTRIES_MAX;) {
         struct stat status;
-        if (item->d_name[0] == '.' || fstatat(dirfd(stream), item->d_name, &status, 0) != 0 ||
-            !S_ISREG(status.st_mode))
+        if (item->d_name[0] == '.' || is_temporary(item->d_name) ||
+            fstatat(dirfd(stream), item->d_name, &status, 0) != 0 || !S_ISREG(status.st_mode))
             continue;
         if (add(folder, &capacity, path, item->d_name, &status) != 0)
             return err_set(err, "%s: out of memory", path);

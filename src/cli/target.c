@@ -134,7 +134,8 @@ static int push_file(struct target *target, const char *path, bool runs_itself, 
     if (stat(path, &status) != 0)
         return err_set_errno(err, "cannot open %s", path);
     bool suffix = has_python_suffix(path);
-    if (!S_ISDIR(status.st_mode) && look_into(path, &content, err) < 0)
+    /* What is read of a pipe (/dev/stdin, a shell's process substitution) would be missing in the program. */
+    if (S_ISREG(status.st_mode) && look_into(path, &content, err) < 0)
         return -1;
     if (!suffix && content >= CONTENT_OTHER_SHEBANG)
         return refuse_content(path, content, err);
@@ -188,8 +189,10 @@ static int resolve_words(const struct target_request *request, struct target *ta
     }
     if (argc == 0)
         return err_set(err, "nothing to run; name a script, -m MODULE, -c CODE, or -- and a command");
-    *name = argv[0];
-    if (push_script(target, argv[0], err) < 0)
+    bool from_stdin = strcmp(argv[0], "-") == 0;
+    *name = from_stdin ? "stdin" : argv[0];
+    if (from_stdin ? push_interpreter(target, err) < 0 || push(target, "-", err) < 0
+                   : push_script(target, argv[0], err) < 0)
         return -1;
     return push_all(target, argc - 1, argv + 1, err);
 }

@@ -57,7 +57,7 @@ static struct arena *map_shared(const struct arena_limits *limits, int *fd)
     uint64_t bytes = arena_bytes(limits);
     if (allowed_bytes(bytes) < bytes / 2)
         return NULL;
-    *fd = (int)syscall(SYS_memfd_create, "sonde", 1u /* MFD_CLOEXEC */);
+    *fd = (int)syscall(SYS_memfd_create, "sonde", 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
     if (*fd < 0)
         return NULL;
     void *memory = MAP_FAILED;

@@ -110,6 +110,11 @@ bool arena_is_sound(const struct arena *arena, uint64_t size)
            expected.total_bytes <= size;
 }
 
+void arena_restore(struct arena *arena, const struct arena_limits *limits)
+{
+    place(arena, limits);
+}
+
 const char *arena_text(const struct arena *arena, uint32_t text, uint32_t *size)
 {
     *size = 0;

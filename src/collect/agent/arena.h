@@ -125,6 +125,8 @@ uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);
 
 /* Untrusted side: whether the header is sound for a mapping of `size` bytes, and bounded reads. */
 bool arena_is_sound(const struct arena *arena, uint64_t size);
+/* Says again where the tables lie, as it was when the arena was sound: the program may have overwritten it. */
+void arena_restore(struct arena *arena, const struct arena_limits *limits);
 const char *arena_text(const struct arena *arena, uint32_t text,
                        uint32_t *size); /* NULL when out of bounds */
 /* Counts that a reader may use: acquired, and never over the limits. */

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -83,9 +84,26 @@ static void clean_environment(const char *agent)
         *kept = NULL;
 }
 
+/* While a shell runs, the program ignores SIGINT and SIGQUIT. Several threads may wait for shells: the first to
+ * come remembers the program's own handlers, the last to go puts them back. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned shells;
+    struct sigaction interrupt, quit;
+} ignoring = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The threads that waited are not in a forked child. */
+static void forget_shells(void)
+{
+    const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+    ignoring.lock = free_lock;
+    ignoring.shells = 0;
+}
+
 void exec_init(const struct session *session, const char *text)
 {
     find_real();
+    pthread_atfork(NULL, NULL, forget_shells);
     clean_environment(session->agent);
     size_t size = sizeof SESSION_VARIABLE + strlen(text) + 1;
     session_entry = malloc(size);
@@ -197,22 +215,41 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
     return real.posix_spawnp(pid, file, actions, attributes, argv, environment);
 }
 
+/* Fills in which of the two signals the shell is to have its default for. */
+static void begin_ignoring(sigset_t *defaults)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    pthread_mutex_lock(&ignoring.lock);
+    if (ignoring.shells++ == 0) {
+        sigaction(SIGINT, &ignore, &ignoring.interrupt);
+        sigaction(SIGQUIT, &ignore, &ignoring.quit);
+    }
+    sigemptyset(defaults);
+    if (ignoring.interrupt.sa_handler != SIG_IGN)
+        sigaddset(defaults, SIGINT);
+    if (ignoring.quit.sa_handler != SIG_IGN)
+        sigaddset(defaults, SIGQUIT);
+    pthread_mutex_unlock(&ignoring.lock);
+}
+
+static void end_ignoring(void)
+{
+    pthread_mutex_lock(&ignoring.lock);
+    if (--ignoring.shells == 0) {
+        sigaction(SIGINT, &ignoring.interrupt, NULL);
+        sigaction(SIGQUIT, &ignoring.quit, NULL);
+    }
+    pthread_mutex_unlock(&ignoring.lock);
+}
+
 /* What system(3) promises: the caller ignores SIGINT and SIGQUIT and blocks SIGCHLD until the shell is done. */
 static int run_shell(const char *command)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction interrupt, quit;
     sigset_t block, mask, defaults;
     sigemptyset(&block);
     sigaddset(&block, SIGCHLD);
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGQUIT, &ignore, &quit);
+    begin_ignoring(&defaults);
     sigprocmask(SIG_BLOCK, &block, &mask);
-    sigemptyset(&defaults);
-    if (interrupt.sa_handler != SIG_IGN)
-        sigaddset(&defaults, SIGINT);
-    if (quit.sa_handler != SIG_IGN)
-        sigaddset(&defaults, SIGQUIT);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
@@ -225,8 +262,7 @@ static int run_shell(const char *command)
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;
     posix_spawnattr_destroy(&attributes);
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit, NULL);
+    end_ignoring();
     sigprocmask(SIG_SETMASK, &mask, NULL);
     return status;
 }

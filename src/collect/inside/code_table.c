@@ -204,8 +204,10 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
 
 void code_table_find_library(struct trace *trace)
 {
-    PyObject *os = PyImport_ImportModule("os");
-    PyObject *file = os ? attribute_utf8(os, "__file__") : NULL;
+    /* Always there at this point, unlike os (python -S): nothing is imported that the program has not asked for. */
+    PyObject *name = PyUnicode_FromString("codecs");
+    PyObject *codecs = name ? PyImport_GetModule(name) : NULL;
+    PyObject *file = codecs ? attribute_utf8(codecs, "__file__") : NULL;
     char *library = trace->filter.library;
     snprintf(library, sizeof trace->filter.library, "%s", text_of(file));
     char *slash = strrchr(library, '/');
@@ -214,6 +216,7 @@ void code_table_find_library(struct trace *trace)
     else
         library[0] = '\0';
     Py_XDECREF(file);
-    Py_XDECREF(os);
+    Py_XDECREF(codecs);
+    Py_XDECREF(name);
     PyErr_Clear();
 }

@@ -3,7 +3,18 @@
 #include "collect/inside/interpreter.h"
 
 static void (*to_call)(void);
-static PyObject *real_start; /* the interpreter's own start_new_thread */
+static void (*write_unraisable)(const char *message,
+                                PyObject *object); /* the interpreter's; NULL = has none */
+static PyObject *real_start;                       /* the interpreter's own start_new_thread */
+
+/* An exception that ends a thread is reported with the program's function, as if we were not between. */
+static PyObject *report(PyObject *function)
+{
+    if (!write_unraisable || PyErr_ExceptionMatches(PyExc_SystemExit))
+        return NULL;
+    write_unraisable("in thread started by", function);
+    Py_RETURN_NONE;
+}
 
 /* Runs first in a new thread: start_new_thread(boot, ((function, arguments[, names]),)). */
 static PyObject *boot(PyObject *self, PyObject *arguments)
@@ -14,7 +25,8 @@ static PyObject *boot(PyObject *self, PyObject *arguments)
         return NULL;
     to_call();
     PyObject *names = PyTuple_Size(call) > 2 ? PyTuple_GetItem(call, 2) : NULL;
-    return PyObject_Call(PyTuple_GetItem(call, 0), PyTuple_GetItem(call, 1), names);
+    PyObject *result = PyObject_Call(PyTuple_GetItem(call, 0), PyTuple_GetItem(call, 1), names);
+    return result ? result : report(PyTuple_GetItem(call, 0));
 }
 
 static PyMethodDef boot_method = {"boot", boot, METH_VARARGS, NULL};
@@ -80,5 +92,6 @@ static int replace_start(void)
 int thread_start_call(void (*function)(void))
 {
     to_call = function;
+    *(void **)&write_unraisable = interpreter_find("_PyErr_WriteUnraisableMsg");
     return real_start ? 0 : replace_start();
 }

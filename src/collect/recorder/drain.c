@@ -19,6 +19,7 @@ struct written_node {
 
 struct drain {
     struct arena *arena;
+    struct arena_limits limits; /* as they were when the arena was found to be sound */
     struct writer *writer;
     uint32_t process;
     uint32_t *codes; /* the file's ids, by arena row */
@@ -37,7 +38,8 @@ struct drain *drain_new(struct arena *arena, struct writer *writer, uint32_t pro
 {
     struct drain *drain = calloc(1, sizeof *drain);
     if (drain)
-        *drain = (struct drain){.arena = arena, .writer = writer, .process = process};
+        *drain =
+            (struct drain){.arena = arena, .limits = arena->limits, .writer = writer, .process = process};
     return drain;
 }
 
@@ -220,6 +222,7 @@ static struct clock_rate own_rate(const struct arena *arena, const struct clock_
 
 void drain_step(struct drain *drain, const struct clock_rate *rate)
 {
+    arena_restore(drain->arena, &drain->limits);
     struct clock_rate used = own_rate(drain->arena, rate);
     /* The target goes on: counted first, nodes name only codes that are there when codes are counted. */
     uint32_t node_count = arena_node_count(drain->arena);

@@ -35,6 +35,7 @@ struct recorder {
     struct recorder_result *result;
     int listener, signals;
     sigset_t old_mask;
+    struct sigaction old_child_action;
     pid_t target;
     bool target_ended;
     struct followed *followed;
@@ -80,6 +81,9 @@ static int take_signals(struct recorder *recorder, struct err *err)
     for (size_t i = 0; i < sizeof handled_signals / sizeof *handled_signals; i++)
         sigaddset(&set, handled_signals[i]);
     sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
+    /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. */
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &usual, &recorder->old_child_action);
     witness_open(&recorder->witness, &set);
     recorder->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return recorder->signals >= 0 ? 0 : err_set_errno(err, "cannot watch signals");
@@ -395,7 +399,8 @@ static int start(struct recorder *recorder, struct err *err)
     const struct launch launch = {.argv = recorder->options->argv,
                                   .agent = recorder->options->agent,
                                   .settings = (char *)settings.data,
-                                  .mask = &recorder->old_mask};
+                                  .mask = &recorder->old_mask,
+                                  .child_action = &recorder->old_child_action};
     recorder->start = clock_read_pair(clock_has_counter());
     recorder->result->start_ns = recorder->start.ns;
     recorder->target = settings.failed ? err_set(err, "out of memory") : launch_start(&launch, err);
