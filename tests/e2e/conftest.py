@@ -144,6 +144,16 @@ class Launcher:
 
 @pytest.fixture
 def launch(sonde, python, tmp_path):
+    if python.free_threaded:
+        pytest.skip("free-threaded builds are refused")
+    return Launcher(sonde, python, tmp_path)
+
+
+@pytest.fixture
+def refused_launch(sonde, python, tmp_path):
+    """For what must be refused."""
+    if not python.free_threaded:
+        pytest.skip("not free-threaded")
     return Launcher(sonde, python, tmp_path)
 
 

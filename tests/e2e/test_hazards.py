@@ -55,8 +55,6 @@ def test_shells_of_two_threads(modern_launch):
 
 @pytest.mark.parametrize("error", ["ValueError(1)", "SystemExit(3)"])
 def test_exception_ends_a_plain_thread(launch, error):
-    if launch.python.free_threaded:
-        pytest.skip("refused")
     program = f"""
         import _thread, time
         def work():
@@ -134,7 +132,5 @@ def test_half_written_files_are_no_recordings(modern_launch):
 
 
 def test_nothing_is_imported_for_the_program(launch):
-    if launch.python.free_threaded:
-        pytest.skip("refused")
     program = ["-I", "-S", "-c", "import sys; print(sorted(sys.modules))"]
     assert launch.traced(*program).stdout == launch.plain(*program).stdout

@@ -79,9 +79,8 @@ def test_python_dash_m_sonde(modern_launch):
     assert recording.text[version] == launch.python.version
 
 
-def test_free_threaded_is_refused(launch):
-    if not launch.python.free_threaded:
-        pytest.skip("not a free-threaded build")
+def test_free_threaded_is_refused(refused_launch):
+    launch = refused_launch
     launch.write("x.py", HELLO)
     done = launch.traced("x.py")
     assert (done.stdout, done.returncode) == (b"", 2)
