@@ -126,6 +126,8 @@ static int close_run(const struct values *values, const struct run *run)
         message_warn("no Python program was recorded, so there is no recording");
         return 0;
     }
+    if (!run->can_be_read)
+        return 0;
     struct recording recording = {0};
     struct err err = {0};
     int result = input_read(run->path, &recording, &err);

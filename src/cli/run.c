@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +109,19 @@ static int open_all(struct making *making, struct err *err)
     return 0;
 }
 
+/* A device or a pipe (-o /dev/null) is neither ours to remove nor to be read again. */
+static bool is_plain_file(const struct making *making)
+{
+    struct stat status;
+    return fstat(making->fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void remove_file(const struct making *making)
+{
+    if (is_plain_file(making))
+        unlink(making->path);
+}
+
 static void close_all(struct making *making)
 {
     if (making->writer)
@@ -194,7 +208,7 @@ static void finish(struct making *making, struct run *run)
     if (result == 0 && run->recorded && making->result) {
         result = convert(making, &err);
         if (result == 0) {
-            unlink(making->path);
+            remove_file(making);
             kept = &making->result;
         }
     }
@@ -205,9 +219,10 @@ static void finish(struct making *making, struct run *run)
             message_warn("what was recorded is kept in %s", making->path);
     }
     if (!run->recorded) {
-        unlink(making->path);
+        remove_file(making);
         return;
     }
+    run->can_be_read = is_plain_file(making);
     run->path = *kept;
     *kept = NULL;
 }
@@ -222,7 +237,7 @@ int run_record(const struct run_options *options, struct run *run, struct err *e
     if (result == 0)
         finish(&making, run);
     else if (making.fd >= 0)
-        unlink(making.path);
+        remove_file(&making);
     close_all(&making);
     return result;
 }

@@ -22,10 +22,11 @@ struct run_options {
 };
 
 struct run {
-    char *path;    /* of the recording; NULL = none was made */
-    int status;    /* the target's, as waitpid gives it */
-    bool recorded; /* at least one Python process was */
-    bool failed;   /* the recording could not be written or converted: told already */
+    char *path;       /* of the recording; NULL = none was made */
+    int status;       /* the target's, as waitpid gives it */
+    bool recorded;    /* at least one Python process was */
+    bool can_be_read; /* `path` is a file, not a device */
+    bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
 };

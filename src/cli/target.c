@@ -157,6 +157,16 @@ static int push_script(struct target *target, const char *script, struct err *er
     return result;
 }
 
+/* Found out before the output is created, which may replace an earlier recording. */
+static int check_command(const char *command, struct err *err)
+{
+    char *found = strchr(command, '/') ? NULL : find_on_path(command);
+    bool runs = found || (strchr(command, '/') && access(command, X_OK) == 0);
+    free(found);
+    errno = errno == EACCES ? EACCES : ENOENT;
+    return runs ? 0 : err_set_errno(err, "cannot run %s", command);
+}
+
 /* The script of "python3 -O dir/x.py", the module of "python -m pkg.mod", else the command itself. */
 static const char *name_of_command(int argc, char **argv)
 {
@@ -185,6 +195,8 @@ static int resolve_words(const struct target_request *request, struct target *ta
         if (argc < 2)
             return err_set(err, "a command must follow the --, as in: -- python3 x.py");
         *name = name_of_command(argc - 1, argv + 1);
+        if (check_command(argv[1], err) < 0)
+            return -1;
         return push_all(target, argc - 1, argv + 1, err);
     }
     if (argc == 0)

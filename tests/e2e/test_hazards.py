@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import stat
 
 import pytest
 
@@ -134,3 +135,56 @@ def test_half_written_files_are_no_recordings(modern_launch):
 def test_nothing_is_imported_for_the_program(launch):
     program = ["-I", "-S", "-c", "import sys; print(sorted(sys.modules))"]
     assert launch.traced(*program).stdout == launch.plain(*program).stdout
+
+
+NESTED = """
+import json, sonde
+
+def work():
+    for i in range(10):
+        json.dumps({"a": i})
+
+work()
+profile = sonde.Profile()
+profile.runcall(work)
+profile.create_stats()
+print(sorted((key[2], row[0]) for key, row in profile.stats.items() if key[2] in ("work", "dumps", "encode")))
+"""
+
+
+@pytest.mark.parametrize("trace", [["--exclude-library"], ["--exclude", "work"]], ids=" ".join)
+def test_a_profile_inside_sees_what_the_recording_leaves_out(launch, trace):
+    launch.write("nested.py", NESTED)
+    done = launch.traced("nested.py", trace=trace)
+    assert done.stdout == b"[('dumps', 10), ('encode', 10), ('work', 1)]\n", done.stderr
+
+
+def make_device(path, minor):
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
+        path.open("wb").close()
+    except OSError:
+        pytest.skip("no device can be made here")
+
+
+def test_devices_are_not_removed(modern_launch):
+    launch = modern_launch
+    null, full = launch.folder / "null", launch.folder / "full"
+    make_device(null, 3)
+    make_device(full, 7)
+    done = launch.run([*launch.tracer("null"), "-c", "print(1)"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"1\n", b"")
+    done = launch.run([*launch.tracer("full"), "-c", "print(1)"])
+    assert done.returncode == 2 and b"full" in done.stderr
+    assert launch.run([*launch.tracer("null"), "--", "/bin/true"]).returncode == 0
+    assert null.is_char_device() and full.is_char_device()
+
+
+def test_a_mistyped_command_costs_no_recording(modern_launch):
+    launch = modern_launch
+    assert launch.traced("-c", "pass").returncode == 0
+    before = (launch.folder / "out.sonde").read_bytes()
+    for command in ("pyhton", "./pyhton", "/etc/passwd", ""):
+        done = launch.run([*launch.tracer(), "--", command, "x.py"])
+        assert done.returncode == 2 and b"cannot run " + command.encode() in done.stderr
+    assert (launch.folder / "out.sonde").read_bytes() == before

@@ -16,12 +16,14 @@ static PyObject *monitoring;     /* the module sys.monitoring */
 static PyObject *disable_object; /* sys.monitoring.DISABLE */
 static PyObject *missing_object; /* sys.monitoring.MISSING */
 static long tool = -1;
+static bool has_disabled; /* a place was switched off since the last restart */
 
 /* None is immortal in every version that has sys.monitoring: no reference needs to be counted. */
 static inline PyObject *answer(enum tracer_wish wish)
 {
     if (__builtin_expect(wish == TRACER_GO_ON, 1))
         return Py_None;
+    has_disabled = true;
     Py_INCREF(disable_object);
     return disable_object;
 }
@@ -259,6 +261,18 @@ static int prepare(char *why, size_t why_bytes)
     return -1;
 }
 
+/* What one trace leaves out another, which begins now, may want. */
+static void switch_on_again(void)
+{
+    if (!has_disabled)
+        return;
+    has_disabled = false;
+    PyObject *done = PyObject_CallMethod(monitoring, "restart_events", NULL);
+    if (!done)
+        PyErr_Clear();
+    Py_XDECREF(done);
+}
+
 int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes)
 {
     if (!active && tool < 0)
@@ -276,6 +290,8 @@ int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes)
         result = -1;
     }
     Py_XDECREF(done);
+    if (result == 0 && active)
+        switch_on_again();
     PyErr_Restore(type, value, traceback);
     return result;
 }
