@@ -38,7 +38,7 @@ FORBIDDEN_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core
 # Names of the C library that the agent puts its own functions in front of.
 INTERPOSED = {
     "src/collect/agent/exec.c": {
-        *("execv", "execve", "execvp", "execvpe", "fexecve"),
+        *("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve"),
         *("posix_spawn", "posix_spawnp", "system"),
     }
 }

@@ -188,3 +188,24 @@ def test_a_mistyped_command_costs_no_recording(modern_launch):
         done = launch.run([*launch.tracer(), "--", command, "x.py"])
         assert done.returncode == 2 and b"cannot run " + command.encode() in done.stderr
     assert (launch.folder / "out.sonde").read_bytes() == before
+
+
+LISTS = {
+    "execl": 'execl("/bin/sh", "sh", "-c", "exec $PYTHON -c pass", (char *)0)',
+    "execlp": 'execlp("sh", "sh", "-c", "exec $PYTHON -c pass", (char *)0)',
+    "execle": 'execle("/bin/sh", "sh", "-c", "exec $PYTHON -c pass", (char *)0, environ)',
+}
+
+
+@pytest.mark.parametrize("function", LISTS)
+def test_programs_started_with_a_list_of_arguments(modern_launch, function):
+    launch = modern_launch
+    launch.write(
+        "start.c",
+        f"#define _GNU_SOURCE\n#include <unistd.h>\nint main(void) {{ return {LISTS[function]}; }}\n",
+    )
+    assert launch.run(["cc", "-o", "start", "start.c"]).returncode == 0
+    environment = {"PYTHON": launch.python.executable}
+    done = launch.run([*launch.tracer(), "--", "./start"], environment=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (launch.folder / "out.sonde").exists()

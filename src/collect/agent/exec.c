@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -199,6 +200,43 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     WITH_SESSION(envp, environment);
     return real.fexecve(fd, argv, environment);
+}
+
+/* The forms with a list of arguments (perl starts its shells with one), which the C library would not pass through
+ * the functions above: declares `argv`, and leaves `list` behind the final NULL. */
+#define ARGUMENTS(first)                                                                                     \
+    va_list list;                                                                                            \
+    size_t words = 1;                                                                                        \
+    va_start(list, first);                                                                                   \
+    while (va_arg(list, char *))                                                                             \
+        words++;                                                                                             \
+    va_end(list);                                                                                            \
+    char *argv[words + 1];                                                                                   \
+    argv[0] = (char *)(size_t)(first);                                                                       \
+    va_start(list, first);                                                                                   \
+    for (size_t i = 1; i <= words; i++)                                                                      \
+    argv[i] = va_arg(list, char *)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    ARGUMENTS(first);
+    va_end(list);
+    return execv(path, argv);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    ARGUMENTS(first);
+    va_end(list);
+    return execvp(file, argv);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    ARGUMENTS(first);
+    char *const *environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, argv, environment);
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
