@@ -132,7 +132,7 @@ def main():
     print("Last two columns, in MiB: what the target's peak grew by under sonde, and sonde's own peak.")
     with tempfile.TemporaryDirectory() as name:
         shutil.copy(HERE / "calls.py", name)
-        for python in usable:
+        for python in (one for one in usable if not one.free_threaded):
             print_python(python, pathlib.Path(name), options)
     for version, reason in left_out:
         print(f"{version}: not measured: {reason}")

@@ -209,3 +209,24 @@ def test_programs_started_with_a_list_of_arguments(modern_launch, function):
     done = launch.run([*launch.tracer(), "--", "./start"], environment=environment)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (launch.folder / "out.sonde").exists()
+
+
+HANDLED = """
+import signal, sys
+number = int(sys.argv[1])
+signal.signal(number, lambda *_: None)
+print("ready", flush=True)
+print(signal.sigtimedwait([number], 0) or signal.pause())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGPROF, signal.SIGIO, signal.SIGRTMIN + 3])
+def test_signals_sent_to_sonde_reach_the_program(modern_launch, number):
+    launch = modern_launch
+    launch.write("handled.py", HANDLED)
+    command = [*launch.tracer(), "--", launch.python.executable, "handled.py", str(int(number))]
+    with launch.start(command) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(number)
+        assert process.wait(30) == 0
+    assert (launch.folder / "out.sonde").exists()

@@ -46,7 +46,9 @@ struct recorder {
     struct witness witness;
 };
 
-static const int handled_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+/* All that a user or a batch system may send and that would end us; besides these the real-time signals. */
+static const int handled_signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,  SIGUSR2,
+                                      SIGXCPU, SIGALRM, SIGPROF, SIGIO,  SIGPWR,  SIGVTALRM};
 
 static struct clock_rate current_rate(const struct recorder *recorder)
 {
@@ -80,6 +82,8 @@ static int take_signals(struct recorder *recorder, struct err *err)
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof handled_signals / sizeof *handled_signals; i++)
         sigaddset(&set, handled_signals[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(&set, number);
     sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
     /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. */
     const struct sigaction usual = {.sa_handler = SIG_DFL};
