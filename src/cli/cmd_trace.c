@@ -72,7 +72,7 @@ static int check(const struct values *values, struct err *err)
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "c_calls=%d\nfollow=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
+    bytes_putf(out, "trace=1\nc_calls=%d\nfollow=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
                values->follow, values->throttle, values->exclude_library);
     bytes_putf(out, "depth=%" PRId64 "\nmemory_bytes=%" PRId64 "\n", values->depth, values->max_size);
     if (values->include)

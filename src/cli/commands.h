@@ -10,6 +10,7 @@ extern const struct command command_help;
 extern const struct command command_info;
 extern const struct command command_list;
 extern const struct command command_merge;
+extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_trace;
 

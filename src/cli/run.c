@@ -166,6 +166,9 @@ static int record(struct making *making, struct run *run, struct err *err)
     run->elapsed_ns = result.end_ns - result.start_ns;
     run->overhead_ns = result.overhead_ns;
     run->memory_bytes = result.memory_bytes;
+    run->samples = result.samples;
+    run->errors = result.errors;
+    run->sampler_cpu_ns = result.sampler_cpu_ns;
     return outcome;
 }
 
@@ -200,8 +203,15 @@ static void finish(struct making *making, struct run *run)
 {
     struct err err = {0};
     put_number(making->writer, "elapsed_ns", run->elapsed_ns);
-    put_number(making->writer, "overhead_ns", run->overhead_ns);
-    put_number(making->writer, "memory_bytes", run->memory_bytes);
+    if (making->options->rate_hz) {
+        put_number(making->writer, "rate_hz", making->options->rate_hz);
+        put_number(making->writer, "samples", run->samples);
+        put_number(making->writer, "errors", run->errors);
+        put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
+    } else {
+        put_number(making->writer, "overhead_ns", run->overhead_ns);
+        put_number(making->writer, "memory_bytes", run->memory_bytes);
+    }
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
     char **kept = &making->path;

@@ -18,6 +18,7 @@ struct run_options {
     const char *output;   /* pattern of the result; NULL = made up */
     const char *format;   /* NULL = by suffix */
     const char *settings; /* lines for the session */
+    uint64_t rate_hz;     /* of sampling; 0 = a trace */
     struct target_request target;
 };
 
@@ -29,6 +30,7 @@ struct run {
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
+    uint64_t samples, errors, sampler_cpu_ns; /* of a sampled run */
 };
 
 /* Runs and records. -1 when the target could not be started or the output not be opened; what goes wrong later

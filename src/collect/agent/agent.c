@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
+#include "collect/agent/sample_area.h"
+#include "collect/agent/sampler.h"
 #include "collect/agent/start.h"
 
 static struct session session;
@@ -52,11 +54,8 @@ static uint64_t allowed_bytes(uint64_t wanted)
     return wanted;
 }
 
-static struct arena *map_shared(const struct arena_limits *limits, int *fd)
+static void *map_shared(uint64_t bytes, int *fd)
 {
-    uint64_t bytes = arena_bytes(limits);
-    if (allowed_bytes(bytes) < bytes / 2)
-        return NULL;
     *fd = (int)syscall(SYS_memfd_create, "sonde", 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
     if (*fd < 0)
         return NULL;
@@ -69,11 +68,27 @@ static struct arena *map_shared(const struct arena_limits *limits, int *fd)
     return NULL;
 }
 
+/* Tells the recorder of the memory, and keeps nothing open. NULL when there is no recorder any more. */
+static void *announce(void *memory, uint64_t bytes, int fd, enum session_message message)
+{
+    struct session_hello hello;
+    fill_hello(&hello, message);
+    hello.arena_bytes = bytes;
+    describe_program(&hello);
+    int sent = session_send(&session, &hello, fd);
+    close(fd);
+    if (sent == 0)
+        return memory;
+    munmap(memory, bytes);
+    return NULL;
+}
+
 static struct arena *open_arena(uint32_t python)
 {
     struct arena_limits limits = arena_limits_within(allowed_bytes(session.memory_bytes));
+    uint64_t bytes = arena_bytes(&limits);
     int fd;
-    struct arena *arena = map_shared(&limits, &fd);
+    struct arena *arena = allowed_bytes(bytes) < bytes / 2 ? NULL : map_shared(bytes, &fd);
     if (!arena)
         return NULL;
     bool counter = clock_has_counter();
@@ -83,16 +98,29 @@ static struct arena *open_arena(uint32_t python)
     arena->ns_per_tick = counter ? 0.0 : 1.0;
     arena->python = python;
     arena_format(arena, &limits);
-    struct session_hello hello;
-    fill_hello(&hello, SESSION_HELLO);
-    hello.arena_bytes = arena->total_bytes;
-    describe_program(&hello);
-    int sent = session_send(&session, &hello, fd);
-    close(fd);
-    if (sent == 0)
-        return arena;
-    munmap(arena, hello.arena_bytes);
-    return NULL;
+    return announce(arena, bytes, fd, SESSION_HELLO);
+}
+
+static struct sample_area *open_sample_area(uint32_t python)
+{
+    uint64_t bytes = sizeof(struct sample_area);
+    int fd;
+    struct sample_area *area = allowed_bytes(bytes) < bytes ? NULL : map_shared(bytes, &fd);
+    if (!area)
+        return NULL;
+    bool counter = clock_has_counter();
+    struct clock_pair now = clock_read_pair(counter);
+    area->total_bytes = bytes;
+    area->pid = (uint64_t)getpid();
+    area->start_ticks = now.ticks;
+    area->start_ns = now.ns;
+    area->ns_per_tick = counter ? 0.0 : 1.0;
+    area->period_ns = session.sample_period_ns;
+    area->python = python;
+    area->code_count = 1;
+    area->text_used = 4;
+    __atomic_store_n(&area->magic, SAMPLE_AREA_MAGIC, __ATOMIC_RELEASE);
+    return announce(area, bytes, fd, SESSION_SAMPLES);
 }
 
 static void call_at_fork(void (*before)(void), void (*child)(void))
@@ -109,6 +137,8 @@ static void fork_begins(void)
 
 static void fork_child(void)
 {
+    if (session.follow)
+        sampler_after_fork();
     if (after_fork)
         after_fork();
 }
@@ -131,18 +161,29 @@ static void refuse(const char *why)
         _exit(2);
 }
 
+static int start_tracing(char *why, size_t why_bytes)
+{
+    void *library = dlopen(session.inside, RTLD_NOW | RTLD_LOCAL);
+    agent_start *start = library ? (agent_start *)dlsym(library, AGENT_START_SYMBOL) : NULL;
+    if (start)
+        return start(&agent, why, why_bytes);
+    const char *error = dlerror();
+    snprintf(why, why_bytes, "the extension could not be loaded: %s", error ? error : session.inside);
+    return -1;
+}
+
 static void main_is_about_to_run(void)
 {
     char why[200] = "";
-    void *library = dlopen(session.inside, RTLD_NOW | RTLD_LOCAL);
-    agent_start *start = library ? (agent_start *)dlsym(library, AGENT_START_SYMBOL) : NULL;
-    if (!start) {
-        const char *error = dlerror();
-        snprintf(why, sizeof why, "the extension could not be loaded: %s", error ? error : session.inside);
-    } else if (start(&agent, why, sizeof why) == 0) {
+    if (session.trace && start_tracing(why, sizeof why) < 0) {
+        refuse(why);
         return;
     }
-    refuse(why);
+    const char *no_samples = session.sample_period_ns
+                                 ? sampler_start(open_sample_area, (uint64_t)getpid() == session.main_pid)
+                                 : NULL;
+    if (no_samples)
+        refuse(no_samples);
 }
 
 /* The path of this program ends in "python…" or "pypy…"; others may link an interpreter and never run it. */

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/agent/sampler.h"
 #include "collect/agent/session.h"
 
 #define EXPORT        __attribute__((visibility("default")))
@@ -163,6 +164,13 @@ static bool add_session(char *const *environment, char **out, char *preload)
     return true;
 }
 
+/* An exec returns only when it has failed. */
+static int back_from_exec(int result)
+{
+    sampler_exec_failed();
+    return result;
+}
+
 /* Declares `name`: the environment to use. On the stack, see exec.h. */
 #define WITH_SESSION(environment, name)                                                                      \
     find_real();                                                                                             \
@@ -175,31 +183,36 @@ static bool add_session(char *const *environment, char **out, char *preload)
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     WITH_SESSION(envp, environment);
-    return real.execve(path, argv, environment);
+    sampler_before_exec();
+    return back_from_exec(real.execve(path, argv, environment));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
     WITH_SESSION(environ, environment);
-    return real.execve(path, argv, environment);
+    sampler_before_exec();
+    return back_from_exec(real.execve(path, argv, environment));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     WITH_SESSION(envp, environment);
-    return real.execvpe(file, argv, environment);
+    sampler_before_exec();
+    return back_from_exec(real.execvpe(file, argv, environment));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
     WITH_SESSION(environ, environment);
-    return real.execvpe(file, argv, environment);
+    sampler_before_exec();
+    return back_from_exec(real.execvpe(file, argv, environment));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     WITH_SESSION(envp, environment);
-    return real.fexecve(fd, argv, environment);
+    sampler_before_exec();
+    return back_from_exec(real.fexecve(fd, argv, environment));
 }
 
 /* The forms with a list of arguments (perl starts its shells with one), which the C library would not pass through

@@ -20,6 +20,7 @@ static void set(struct session *session, const char *key, const char *value)
         const char *key;
         bool *flag;
     } flags[] = {
+        {"trace", &session->trace},
         {"c_calls", &session->c_calls},
         {"exclude_library", &session->exclude_library},
         {"throttle", &session->throttle},
@@ -35,6 +36,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->memory_bytes = strtoull(value, NULL, 10);
     else if (strcmp(key, "depth") == 0)
         session->depth = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(key, "sample_period_ns") == 0)
+        session->sample_period_ns = strtoull(value, NULL, 10);
     else if (strcmp(key, "main_pid") == 0)
         session->main_pid = strtoull(value, NULL, 10);
 }

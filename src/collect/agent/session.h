@@ -18,6 +18,7 @@
 
 enum session_message {
     SESSION_HELLO = 1,   /* I record; the arena's descriptor comes with this */
+    SESSION_SAMPLES = 3, /* I am sampled; the sample area's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
@@ -39,9 +40,10 @@ struct session {
     const char *agent;             /* path of the agent, as in LD_PRELOAD */
     const char *include, *exclude; /* regular expressions; NULL = none */
     uint64_t memory_bytes;
-    uint32_t depth;    /* 0 = no limit */
-    uint64_t main_pid; /* the process that the recorder started; 0 until known */
-    bool c_calls, exclude_library, throttle, follow;
+    uint32_t depth;            /* 0 = no limit */
+    uint64_t sample_period_ns; /* 0 = no sampling */
+    uint64_t main_pid;         /* the process that the recorder started; 0 until known */
+    bool trace, c_calls, exclude_library, throttle, follow;
 };
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */

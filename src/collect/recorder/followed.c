@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "collect/agent/arena.h"
+#include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/sample_drain.h"
 #include "store/writer.h"
 
 #define WORDS_MAX 512
@@ -46,15 +48,22 @@ static uint32_t executable_of(struct writer *writer, const struct session_hello 
     return writer_string(writer, hello->executable, strnlen(hello->executable, sizeof hello->executable));
 }
 
-static uint32_t python_of(struct writer *writer, const struct arena *arena)
+static uint32_t python_of(struct writer *writer, uint32_t version)
 {
     char text[32];
-    snprintf(text, sizeof text, "%u.%u.%u", arena->python >> 24, arena->python >> 16 & 0xff,
-             arena->python >> 8 & 0xff);
+    snprintf(text, sizeof text, "%u.%u.%u", version >> 24, version >> 16 & 0xff, version >> 8 & 0xff);
     return intern(writer, text);
 }
 
-static void *map_arena(const struct session_hello *hello, int fd)
+static bool is_sound(const void *memory, const struct session_hello *hello)
+{
+    if (hello->message == SESSION_HELLO)
+        return arena_is_sound(memory, hello->arena_bytes);
+    const struct sample_area *area = memory;
+    return hello->arena_bytes == sizeof *area && area->magic == SAMPLE_AREA_MAGIC && area->period_ns > 0;
+}
+
+static void *map_memory(const struct session_hello *hello, int fd)
 {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0 || (uint64_t)status.st_size < hello->arena_bytes)
@@ -64,19 +73,30 @@ static void *map_arena(const struct session_hello *hello, int fd)
     void *memory = mmap(NULL, hello->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (arena_is_sound(memory, hello->arena_bytes))
+    if (is_sound(memory, hello))
         return memory;
     munmap(memory, hello->arena_bytes);
     return NULL;
 }
 
+static void open_drain(struct followed *followed, const struct session_hello *hello, struct writer *writer)
+{
+    if (hello->message == SESSION_HELLO)
+        followed->drain = drain_new(followed->memory, writer, followed->id);
+    else
+        followed->sample_drain = sample_drain_new(followed->memory, writer, followed->id);
+}
+
 int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
                   int fd, struct writer *writer, followed_describe *describe)
 {
-    *followed = (struct followed){.pid = pid, .pidfd = -1, .arena_bytes = hello->arena_bytes};
-    followed->arena = map_arena(hello, fd);
-    if (!followed->arena)
+    *followed = (struct followed){.pid = pid, .pidfd = -1, .memory_bytes = hello->arena_bytes};
+    followed->memory = map_memory(hello, fd);
+    if (!followed->memory)
         return -1;
+    bool samples = hello->message == SESSION_SAMPLES;
+    const struct arena *arena = followed->memory;
+    const struct sample_area *area = followed->memory;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     followed->process = (struct process){
@@ -85,15 +105,15 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
         .rank = UINT32_MAX,
         .host = intern(writer, host),
         .command = command_of(writer, hello, describe),
-        .python = python_of(writer, followed->arena),
+        .python = python_of(writer, samples ? area->python : arena->python),
         .exe = executable_of(writer, hello),
-        .start_ns = ((struct arena *)followed->arena)->start_ns,
+        .start_ns = samples ? area->start_ns : arena->start_ns,
         .exit_code = INT32_MIN,
     };
     followed->id = writer_process(writer, &followed->process);
-    followed->drain = drain_new(followed->arena, writer, followed->id);
+    open_drain(followed, hello, writer);
     followed->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    return followed->drain ? 0 : -1;
+    return followed->drain || followed->sample_drain ? 0 : -1;
 }
 
 void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code)
@@ -101,14 +121,36 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
     followed->process.end_ns = ended ? clock_monotonic_ns() : 0;
     followed->process.exit_code = exit_code;
     writer_update_process(writer, followed->id, &followed->process);
-    ((struct arena *)followed->arena)->stop = 1;
-    munmap(followed->arena, followed->arena_bytes);
+    if (followed->drain)
+        ((struct arena *)followed->memory)->stop = 1;
+    else
+        ((struct sample_area *)followed->memory)->stop = 1;
+    munmap(followed->memory, followed->memory_bytes);
     drain_free(followed->drain);
+    sample_drain_free(followed->sample_drain);
     if (followed->pidfd >= 0)
         close(followed->pidfd);
-    followed->arena = NULL;
+    followed->memory = NULL;
     followed->drain = NULL;
+    followed->sample_drain = NULL;
     followed->pidfd = -1;
+}
+
+void followed_drain(struct followed *followed, const struct clock_rate *rate)
+{
+    if (followed->drain)
+        drain_step(followed->drain, rate);
+    else
+        sample_drain_step(followed->sample_drain, rate);
+}
+
+void followed_finish(struct followed *followed, const struct clock_rate *rate)
+{
+    uint64_t end_ticks = clock_read_pair(clock_has_counter()).ticks;
+    if (followed->drain)
+        drain_finish(followed->drain, rate, end_ticks);
+    else
+        sample_drain_finish(followed->sample_drain, rate, end_ticks);
 }
 
 bool followed_has_ended(const struct followed *followed)

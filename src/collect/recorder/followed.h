@@ -1,6 +1,6 @@
 /*
- * followed: one process that records, as the recorder knows it: its arena, what of it has been written, and a
- * descriptor that tells when it ends.
+ * followed: one process that records, as the recorder knows it: the memory that it shares, what of it has been
+ * written, and a descriptor that tells when it ends.
  */
 #ifndef SONDE_COLLECT_RECORDER_FOLLOWED_H
 #define SONDE_COLLECT_RECORDER_FOLLOWED_H
@@ -13,15 +13,17 @@
 #include "store/recording.h"
 
 struct drain;
+struct sample_drain;
 struct session_hello;
 struct writer;
 
 struct followed {
-    pid_t pid;   /* as the recorder sees it */
-    int pidfd;   /* -1 = the kernel has none; it is looked for at every checkpoint */
-    void *arena; /* mapped; NULL = ended */
-    uint64_t arena_bytes;
-    struct drain *drain;
+    pid_t pid;    /* as the recorder sees it */
+    int pidfd;    /* -1 = the kernel has none; it is looked for at every checkpoint */
+    void *memory; /* mapped: its arena or its sample area; NULL = ended */
+    uint64_t memory_bytes;
+    struct drain *drain; /* of an arena; NULL = it is a sample area */
+    struct sample_drain *sample_drain;
     uint32_t id; /* in the file */
     struct process process;
 };
@@ -29,12 +31,15 @@ struct followed {
 /* Makes a text for the file out of a command line: joined, without secrets. A new string or NULL. */
 typedef char *followed_describe(int argc, char *const *argv);
 
-/* Maps the arena behind `fd` (which stays the caller's) and announces the process in the file. -1 when the
- * message or the arena makes no sense. */
+/* Maps the memory behind `fd` (which stays the caller's) and announces the process in the file. -1 when the
+ * message or the memory makes no sense. */
 int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
                   int fd, struct writer *writer, followed_describe *describe);
 /* Says how the process ended, if it did, and lets go of it. What it recorded must have been drained. */
 void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code);
+/* Writes what is new; finish: for the last time. */
+void followed_drain(struct followed *followed, const struct clock_rate *rate);
+void followed_finish(struct followed *followed, const struct clock_rate *rate);
 /* Whether it has ended (asked without a pidfd, too). */
 bool followed_has_ended(const struct followed *followed);
 

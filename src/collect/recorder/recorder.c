@@ -21,12 +21,14 @@
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
+#include "collect/recorder/sample_drain.h"
 #include "collect/recorder/witness.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS 100000000u
 #define LAST_INTERVAL_NS    10000000000u
-#define ORPHAN_GRACE_MS     100   /* for children that end together with the target */
+#define ORPHAN_GRACE_MS     100 /* for children that end together with the target */
+#define RING_INTERVAL_MS    20
 #define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
 #define CLOCK_TOLERANCE     0.001 /* a counter that changes its rate by more is not to be trusted */
 
@@ -102,23 +104,34 @@ static struct followed *find_followed(struct recorder *recorder, pid_t pid)
 }
 
 /* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
-static uint64_t call_cost_ns(const struct followed *followed)
+static uint64_t call_cost_ns(const struct arena *arena)
 {
     static const uint8_t costs_ns[] = {
         [9] = 25, [10] = 40, [11] = 110, [12] = 40, [13] = 40, [14] = 40, [15] = 40};
-    uint32_t minor = ((const struct arena *)followed->arena)->python >> 16 & 0xff;
+    uint32_t minor = arena->python >> 16 & 0xff;
     return minor < sizeof costs_ns ? costs_ns[minor] : 40;
+}
+
+static void add_up(struct recorder_result *result, const struct followed *followed)
+{
+    if (followed->sample_drain) {
+        struct sample_counts counts = sample_drain_counts(followed->sample_drain);
+        result->samples += counts.samples;
+        result->errors += counts.errors;
+        result->sampler_cpu_ns += counts.sampler_cpu_ns;
+        return;
+    }
+    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory);
+    uint64_t memory_bytes = drain_memory_bytes(followed->drain);
+    if (memory_bytes > result->memory_bytes)
+        result->memory_bytes = memory_bytes;
 }
 
 static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
 {
     struct clock_rate rate = current_rate(recorder);
-    struct recorder_result *result = recorder->result;
-    drain_finish(followed->drain, &rate, clock_read_pair(clock_has_counter()).ticks);
-    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed);
-    uint64_t memory_bytes = drain_memory_bytes(followed->drain);
-    if (memory_bytes > result->memory_bytes)
-        result->memory_bytes = memory_bytes;
+    followed_finish(followed, &rate);
+    add_up(recorder->result, followed);
     followed_close(followed, recorder->options->writer, ended, exit_code);
 }
 
@@ -165,7 +178,7 @@ static void take_process(struct recorder *recorder, const struct session_hello *
 {
     const struct recorder_options *options = recorder->options;
     struct followed *before = find_followed(recorder, pid);
-    if (before && before->arena) /* it has become another program */
+    if (before && before->memory) /* it has become another program */
         finish(recorder, before, true, INT32_MIN);
     uint32_t parent_id = before ? before->process.parent : parent_of(recorder, pid, (pid_t)hello->parent_pid);
     struct followed *followed = new_followed(recorder);
@@ -221,7 +234,7 @@ static void take_message(struct recorder *recorder, int connection)
     struct session_hello hello;
     int fd;
     if (receive(connection, &hello, &fd) && (peer.uid == getuid() || peer.uid == 0)) {
-        if (hello.message == SESSION_HELLO)
+        if (hello.message == SESSION_HELLO || hello.message == SESSION_SAMPLES)
             take_process(recorder, &hello, peer.pid, fd);
         else if (hello.message == SESSION_REFUSED)
             note_refusal(recorder, &hello, peer.pid);
@@ -254,7 +267,7 @@ static void reap_target(struct recorder *recorder)
     recorder->result->end_ns = clock_monotonic_ns();
     take_messages(recorder);
     struct followed *followed = find_followed(recorder, recorder->target);
-    if (followed && followed->arena)
+    if (followed && followed->memory)
         finish(recorder, followed, true, exit_code_of(status));
 }
 
@@ -282,7 +295,7 @@ static void forget_ended(struct recorder *recorder)
 {
     for (size_t i = 0; i < recorder->count; i++) {
         struct followed *followed = &recorder->followed[i];
-        if (followed->arena && followed->pid != recorder->target && followed_has_ended(followed))
+        if (followed->memory && followed->pid != recorder->target && followed_has_ended(followed))
             finish(recorder, followed, true, INT32_MIN);
     }
 }
@@ -294,8 +307,8 @@ static void checkpoint(struct recorder *recorder)
         recorder->first_rate = rate.ns_per_tick;
     forget_ended(recorder);
     for (size_t i = 0; i < recorder->count; i++)
-        if (recorder->followed[i].arena)
-            drain_step(recorder->followed[i].drain, &rate);
+        if (recorder->followed[i].memory)
+            followed_drain(&recorder->followed[i], &rate);
     writer_flush(recorder->options->writer);
     uint64_t now = clock_monotonic_ns();
     recorder->next_ns = now + recorder->interval_ns;
@@ -311,7 +324,7 @@ static size_t list_descriptors(const struct recorder *recorder, struct pollfd *p
     polled[count++] = (struct pollfd){.fd = recorder->signals, .events = POLLIN};
     polled[count++] = (struct pollfd){.fd = recorder->listener, .events = POLLIN};
     for (size_t i = 0; i < recorder->count && count < POLLED_MAX; i++)
-        if (recorder->followed[i].arena && recorder->followed[i].pidfd >= 0)
+        if (recorder->followed[i].memory && recorder->followed[i].pidfd >= 0)
             polled[count++] = (struct pollfd){.fd = recorder->followed[i].pidfd, .events = POLLIN};
     return count;
 }
@@ -324,7 +337,7 @@ static void take_ends(struct recorder *recorder, const struct pollfd *polled, si
             continue;
         for (size_t i = 0; i < recorder->count; i++) {
             struct followed *followed = &recorder->followed[i];
-            if (followed->arena && followed->pidfd == polled[p].fd && followed->pid != recorder->target)
+            if (followed->memory && followed->pidfd == polled[p].fd && followed->pid != recorder->target)
                 finish(recorder, followed, true, INT32_MIN);
         }
     }
@@ -345,18 +358,36 @@ static uint32_t still_running(const struct recorder *recorder)
 {
     uint32_t running = 0;
     for (size_t i = 0; i < recorder->count; i++)
-        running += recorder->followed[i].arena != NULL;
+        running += recorder->followed[i].memory != NULL;
     return running;
+}
+
+/* Rings are small: they are emptied between checkpoints, too. */
+static bool empty_rings(struct recorder *recorder)
+{
+    struct clock_rate rate = current_rate(recorder);
+    bool any = false;
+    for (size_t i = 0; i < recorder->count; i++) {
+        if (!recorder->followed[i].memory || !recorder->followed[i].sample_drain)
+            continue;
+        sample_drain_step(recorder->followed[i].sample_drain, &rate);
+        any = true;
+    }
+    return any;
 }
 
 static void follow_until_end(struct recorder *recorder)
 {
     while (!recorder->target_ended) {
         uint64_t now = clock_monotonic_ns();
-        if (now >= recorder->next_ns)
+        if (now >= recorder->next_ns) {
             checkpoint(recorder);
-        else
-            wait_and_handle(recorder, (int)((recorder->next_ns - now) / 1000000u) + 1);
+            continue;
+        }
+        uint64_t wait_ms = (recorder->next_ns - now) / 1000000u + 1;
+        if (empty_rings(recorder) && wait_ms > RING_INTERVAL_MS)
+            wait_ms = RING_INTERVAL_MS;
+        wait_and_handle(recorder, (int)wait_ms);
     }
     uint64_t until = clock_monotonic_ns() + ORPHAN_GRACE_MS * 1000000u;
     while (still_running(recorder) && clock_monotonic_ns() < until) {
@@ -382,7 +413,7 @@ static void finish_all(struct recorder *recorder)
 {
     recorder->result->left_running = still_running(recorder);
     for (size_t i = 0; i < recorder->count; i++)
-        if (recorder->followed[i].arena)
+        if (recorder->followed[i].memory)
             finish(recorder, &recorder->followed[i], false, INT32_MIN);
     note_clock(recorder);
     writer_flush(recorder->options->writer);

@@ -33,7 +33,9 @@ struct recorder_result {
     uint32_t left_running; /* of these, still running when the target ended */
     uint64_t overhead_ns;  /* estimated from the number of calls */
     uint64_t memory_bytes; /* of the largest call tree */
-    bool target_refused;   /* the target itself cannot be recorded and was not run */
+    uint64_t samples, errors;
+    uint64_t sampler_cpu_ns;
+    bool target_refused; /* the target itself cannot be recorded and was not run */
 };
 
 /* 0 when the target ran, whatever became of it; -1 when it could not be started. */

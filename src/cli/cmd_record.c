@@ -1,0 +1,119 @@
+/* sonde record: where a program's threads are, sampled at random instants. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/run.h"
+
+#define RATE_MAX 20000
+
+struct values {
+    const char *output;
+    const char *format;
+    int64_t rate;
+    bool follow;
+    bool nonblocking;
+    const char *module, *code;
+};
+
+static const struct values defaults = {.rate = 1000, .follow = true};
+
+static int check(const struct values *values, struct err *err)
+{
+    if (values->rate < 1 || values->rate > RATE_MAX)
+        return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
+    return 0;
+}
+
+static void put_settings(const struct values *values, struct bytes *out)
+{
+    bytes_putf(out, "trace=0\nfollow=%d\nsample_period_ns=%" PRId64 "\n", values->follow,
+               INT64_C(1000000000) / values->rate);
+    bytes_put_u8(out, 0);
+}
+
+/* The last line is py-spy's, which scripts look for. */
+static void close_run(const struct run *run)
+{
+    if (!run->recorded) {
+        message_warn("no Python program was recorded, so there is no recording");
+        return;
+    }
+    message_hint("%.3f s, %" PRIu32 " process%s, sampler %.3f s of CPU: %s", (double)run->elapsed_ns / 1e9,
+                 run->processes, run->processes == 1 ? "" : "es", (double)run->sampler_cpu_ns / 1e9,
+                 run->path);
+    message_note("Samples: %" PRIu64 " Errors: %" PRIu64, run->samples, run->errors);
+}
+
+static int run_record_command(void *raw, int argc, char **argv)
+{
+    const struct values *values = raw;
+    struct err err = {0};
+    struct bytes settings = {0};
+    struct run run;
+    if (check(values, &err) < 0)
+        return message_fail(&err);
+    put_settings(values, &settings);
+    const struct run_options options = {
+        .mode = "record",
+        .output = values->output,
+        .format = values->format,
+        .settings = (char *)settings.data,
+        .rate_hz = (uint64_t)values->rate,
+        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+    };
+    int result = run_record(&options, &run, &err);
+    bytes_clear(&settings);
+    if (result < 0)
+        return message_fail(&err);
+    if (!run.failed)
+        close_run(&run);
+    int code = run_exit(&run);
+    run_clear(&run);
+    return code;
+}
+
+static const char *const formats[] = {"sonde", NULL};
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
+     "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
+     "variable. "
+     "Otherwise NAME.<run id>.sonde."},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), formats,
+     "The recording's format; `sonde export` makes others of it."},
+    {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
+     "Samples a second of each thread (default 1000), at random intervals."},
+    {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
+     "Do not record the Python processes that the program starts."},
+    {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
+    {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL,
+     "Run a module, as python -m does. The rest of the line belongs to it."},
+    {"code", 'c', OPTION_TARGET, "CODE", offsetof(struct values, code), NULL,
+     "Run code, as python -c does. The rest of the line belongs to it."},
+    {0},
+};
+
+const struct command command_record = {
+    .name = "record",
+    .group = "Record",
+    .summary = "Sample where a program spends its time",
+    .arguments = "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]",
+    .description = "Runs the program under its own interpreter and notes at random instants what each of its "
+                   "threads does. "
+                   "A running thread writes down its own stack, a sleeping one is read: no sample shows a "
+                   "stack that never "
+                   "was. The program is not stopped.",
+    .examples = "sonde record sim.py --steps 10\trecords into sim.<run id>.sonde\n"
+                "sonde record -r 200 -m pytest tests/\ttwo hundred samples a second\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_size = sizeof(struct values),
+    .has_target = true,
+    .run = run_record_command,
+};

@@ -1,0 +1,113 @@
+/*
+ * sample_area: the memory that a sampled process writes and the recorder reads: code objects by name, and a ring of
+ * samples for each thread. A memfd of one fixed, sparse size.
+ *
+ * Written in signal handlers of any thread at once and by the sampler: rows are taken by atomic addition and
+ * published by a flag; a ring has one writer at a time (its slot's `busy`) and one reader. The reader treats the
+ * content as untrusted.
+ */
+#ifndef SONDE_COLLECT_AGENT_SAMPLE_AREA_H
+#define SONDE_COLLECT_AGENT_SAMPLE_AREA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "python/walk.h"
+
+#define SAMPLE_AREA_MAGIC 0x6d61732d65646e73u
+
+enum {
+    SAMPLE_AREA_SLOTS = 1024,         /* threads at the same time */
+    SAMPLE_AREA_RING_BYTES = 1 << 16, /* of each */
+    SAMPLE_AREA_CODES = 1 << 16,
+    SAMPLE_AREA_INDEX = 1 << 18, /* places in the hash index of code objects; a power of two */
+    SAMPLE_AREA_TEXT_BYTES = 64 << 20,
+    SAMPLE_AREA_DEPTH = 1024, /* frames of one sample; of deeper stacks the root end is cut off */
+};
+
+/* A code object as it was when first met. A row is used again only for the same object: same address and fields. */
+struct sample_code {
+    uint64_t address, name_at, filename_at, lines_at;
+    int32_t first_line;
+    uint32_t name, qualname, filename; /* texts: offset of u32 size and bytes; 0 = none */
+    uint32_t lines;                    /* the table of lines, stored as a text */
+    uint32_t ready;                    /* 1 = may be read */
+};
+
+/* One frame of a sample, outermost last. */
+struct sample_frame {
+    uint32_t code;  /* row; 0 = unknown */
+    int32_t offset; /* of the instruction, in bytes */
+};
+
+/* What lies in a ring: a header and its new frames. The outermost `shared` frames are those of the thread's sample
+ * before. */
+struct sample_record {
+    uint32_t bytes; /* of header and frames */
+    uint32_t count; /* samples that it stands for */
+    uint64_t ticks;
+    uint32_t shared;
+    uint16_t state; /* enum sample_state */
+    uint16_t flags; /* enum sample_flag */
+};
+enum sample_flag { SAMPLE_REJECTED = 1 /* the stack could not be believed; no frames follow */ };
+
+struct sample_slot {
+    uint64_t tid;        /* 0 = free */
+    uint64_t state;      /* address of the thread's PyThreadState, once it is known */
+    uint32_t due;        /* samples asked for and not yet taken */
+    uint32_t pending;    /* a signal is on its way */
+    uint32_t busy;       /* somebody writes the ring */
+    uint32_t generation; /* changes when another thread takes the slot over */
+    uint64_t start_ticks, end_ticks;
+    uint64_t written, taken; /* bytes in and out of the ring, ever growing */
+    uint32_t depth;          /* of the sample before */
+    uint32_t reserved;
+    char name[32];
+    struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
+    struct sample_frame now[SAMPLE_AREA_DEPTH];
+    struct walk_frame walked[SAMPLE_AREA_DEPTH];
+    uint8_t ring[SAMPLE_AREA_RING_BYTES];
+};
+
+struct sample_area {
+    uint64_t magic;
+    uint64_t total_bytes;
+    uint64_t pid;
+    uint64_t start_ticks, start_ns;
+    double ns_per_tick; /* 0 = ticks are the machine's counter */
+    uint64_t period_ns;
+    uint32_t python;
+    uint32_t stop;    /* set by the recorder, or before an exec: no more samples */
+    uint32_t sampler; /* process id of the sampler; 0 = none */
+    uint32_t sending; /* the sampler is about to send a signal */
+
+    uint32_t code_count, text_used, slot_count;
+    /* what happened to the samples that were asked for */
+    uint64_t ticks_done;   /* instants at which all threads were looked at */
+    uint64_t taken;        /* running threads, by themselves */
+    uint64_t idle;         /* sleeping threads, from outside */
+    uint64_t stateless;    /* threads without a Python state */
+    uint64_t lost_full;    /* the ring was full */
+    uint64_t lost_threads; /* no slot was free */
+    uint64_t rejected[WALK_REASONS];
+    uint64_t sampler_cpu_ns;
+
+    uint32_t index[SAMPLE_AREA_INDEX]; /* row + 1 */
+    struct sample_code codes[SAMPLE_AREA_CODES];
+    uint8_t text[SAMPLE_AREA_TEXT_BYTES];
+    struct sample_slot slots[SAMPLE_AREA_SLOTS];
+};
+
+/* The row of a code object, made when it is new; 0 when the tables are full. Async-signal-safe. */
+uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code);
+
+/* Appends one record to the slot's ring; false when it is full. The caller has set `busy`. */
+bool sample_area_put(struct sample_slot *slot, const struct sample_record *record,
+                     const struct sample_frame *frames);
+
+/* Bounded reads for the other side. */
+const uint8_t *sample_area_text(const struct sample_area *area, uint32_t text, uint32_t *size);
+
+#endif

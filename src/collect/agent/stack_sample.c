@@ -1,0 +1,141 @@
+#include "collect/agent/stack_sample.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "store/recording.h"
+
+const char *stack_sample_init(struct stack_reader *reader)
+{
+    static struct err err;
+    const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    reader->runtime = (uint64_t)dlsym(RTLD_DEFAULT, "_PyRuntime");
+    *(void **)&reader->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    if (!version || !reader->runtime || !reader->thread_state)
+        return "its interpreter exports too little to be sampled";
+    reader->process.memory = memory_own();
+    reader->process.layout = &reader->layout;
+    reader->process.codes = &reader->codes;
+    reader->process.code_type = (uint64_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
+    reader->process.frame_type = (uint64_t)dlsym(RTLD_DEFAULT, "PyFrame_Type");
+    if (layouts_read(&reader->process.memory, reader->runtime, layouts_version(version()), &reader->layout,
+                     &err) < 0 ||
+        layouts_check(&reader->layout, &reader->process.memory, reader->process.code_type, &err) < 0)
+        return err.text;
+    /* Up to 3.11 the unchecked function gives the holder of the lock, not the calling thread's state. */
+    if (layout_minor(&reader->layout) >= 12) {
+        *(void **)&reader->current_state = dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");
+        if (!reader->current_state)
+            *(void **)&reader->current_state = dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
+    }
+    return NULL;
+}
+
+static uint64_t own_state(const struct stack_reader *reader)
+{
+    void *state = reader->current_state ? reader->current_state() : NULL;
+    return (uint64_t)(state ? state : reader->thread_state());
+}
+
+static uint64_t now_ticks(const struct sample_area *area)
+{
+    return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
+}
+
+/* The walked frames as rows, outermost first, so that a common root is a common beginning. */
+static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                            uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct walk_frame *frame = &slot->walked[count - 1 - i];
+        slot->now[i] = (struct sample_frame){.code = sample_area_code(area, &reader->process, frame->code),
+                                             .offset = frame->offset};
+    }
+    return count;
+}
+
+static bool write_sample(struct sample_area *area, struct sample_slot *slot, struct sample_record *record,
+                         uint32_t depth)
+{
+    uint32_t shared = 0;
+    while (shared < depth && shared < slot->depth &&
+           memcmp(&slot->now[shared], &slot->before[shared], sizeof slot->now[0]) == 0)
+        shared++;
+    record->shared = shared;
+    record->ticks = now_ticks(area);
+    record->bytes = (uint32_t)(sizeof *record + (depth - shared) * sizeof slot->now[0]);
+    if (!sample_area_put(slot, record, &slot->now[shared])) {
+        __atomic_fetch_add(&area->lost_full, record->count, __ATOMIC_RELAXED);
+        return false;
+    }
+    memcpy(&slot->before[shared], &slot->now[shared], (depth - shared) * sizeof slot->now[0]);
+    slot->depth = depth;
+    return true;
+}
+
+static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk_reason reason,
+                   uint32_t count, uint16_t state)
+{
+    struct sample_record record = {.bytes = sizeof record,
+                                   .count = count,
+                                   .ticks = now_ticks(area),
+                                   .state = state,
+                                   .flags = SAMPLE_REJECTED};
+    __atomic_fetch_add(&area->rejected[reason], count, __ATOMIC_RELAXED);
+    return sample_area_put(slot, &record, NULL);
+}
+
+void stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                       uint32_t count)
+{
+    uint64_t state = own_state(reader);
+    if (!state) {
+        __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
+        return;
+    }
+    slot->state = state;
+    struct walk_thread thread = {.state = state};
+    struct walk walk = walk_frames(&reader->process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
+    if (walk.status == WALK_REJECTED && walk.reason != WALK_TOO_DEEP) {
+        reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
+        return;
+    }
+    struct sample_record record = {.count = count, .state = SAMPLE_RUNNING};
+    if (walk.depth > walk.count)
+        record.state |= SAMPLE_CUT;
+    uint32_t depth = name_frames(area, slot, reader, walk.count);
+    if (write_sample(area, slot, &record, depth))
+        __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
+}
+
+bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                          uint32_t count, bool (*still)(void *context), void *context)
+{
+    struct walk_thread thread = {.state = slot->state};
+    struct walk_process process = reader->process;
+    process.memory.own = false; /* it may wake up and free what we look at: every read must survive that */
+    struct walk walk = walk_frames(&process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
+    if (walk.status == WALK_REJECTED)
+        return still(context) && reject(area, slot, walk.reason, count, 0);
+    struct stack_reader careful = {.process = process};
+    uint32_t depth = name_frames(area, slot, &careful, walk.count);
+    if (!still(context))
+        return false;
+    struct sample_record record = {.count = count};
+    bool written = write_sample(area, slot, &record, depth);
+    if (written)
+        area->idle += count;
+    return written;
+}
+
+bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count)
+{
+    struct sample_record record = {
+        .bytes = sizeof record, .count = count, .ticks = now_ticks(area), .shared = slot->depth};
+    bool written = sample_area_put(slot, &record, NULL);
+    if (written)
+        area->idle += count;
+    return written;
+}

@@ -1,0 +1,33 @@
+/*
+ * stack_sample: takes one sample of one thread: by the thread itself in a signal handler while it runs, or by the
+ * sampler while it sleeps. Async-signal-safe.
+ */
+#ifndef SONDE_COLLECT_AGENT_STACK_SAMPLE_H
+#define SONDE_COLLECT_AGENT_STACK_SAMPLE_H
+
+#include "collect/agent/sample_area.h"
+
+/* What is needed to read the interpreter of this process. Set once, then only read. */
+struct stack_reader {
+    struct layout layout;
+    struct code_cache codes;
+    struct walk_process process;
+    void *(*current_state)(void); /* of the calling thread; may be NULL */
+    void *(*thread_state)(void);  /* of the calling thread even while it does not hold the lock */
+    uint64_t runtime;             /* address of _PyRuntime */
+};
+
+/* Finds the interpreter. NULL, or why it cannot be read. */
+const char *stack_sample_init(struct stack_reader *reader);
+
+/* The calling thread samples itself: `count` samples' worth. */
+void stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                       uint32_t count);
+/* The sampler samples a thread that sleeps. `still` is asked after the walk whether it still does; a sample of a
+ * thread that has moved is dropped. True when a sample was written. */
+bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                          uint32_t count, bool (*still)(void *context), void *context);
+/* The same stack as before, still asleep. */
+bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count);
+
+#endif

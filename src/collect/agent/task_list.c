@@ -1,0 +1,153 @@
+#include "collect/agent/task_list.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/agent/stack_sample.h"
+
+#define THREADS_MAX 4096 /* of one interpreter's list that are looked through */
+
+struct linux_entry {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static int open_file(uint32_t pid, uint32_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/task/%u/%s", pid, tid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool task_list_open(struct task *task, uint32_t pid, uint32_t tid)
+{
+    *task = (struct task){
+        .tid = tid, .times_fd = open_file(pid, tid, "schedstat"), .state_fd = open_file(pid, tid, "stat")};
+    if (task->times_fd >= 0 && task->state_fd >= 0)
+        return true;
+    task_list_close(task);
+    return false;
+}
+
+void task_list_close(struct task *task)
+{
+    if (task->times_fd >= 0)
+        close(task->times_fd);
+    if (task->state_fd >= 0)
+        close(task->state_fd);
+    *task = (struct task){.times_fd = -1, .state_fd = -1};
+}
+
+bool task_list_times(const struct task *task, struct task_times *times)
+{
+    char text[128];
+    ssize_t size = pread(task->times_fd, text, sizeof text - 1, 0);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    char *at = text;
+    times->run_ns = strtoull(at, &at, 10);
+    times->wait_ns = strtoull(at, &at, 10);
+    times->slices = strtoull(at, &at, 10);
+    return true;
+}
+
+/* "TID (NAME) STATE …"; the name may hold anything. */
+static ssize_t read_stat(const struct task *task, char *text, size_t bytes)
+{
+    ssize_t size = pread(task->state_fd, text, bytes - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    return size;
+}
+
+char task_list_state(const struct task *task)
+{
+    char text[512];
+    if (read_stat(task, text, sizeof text) <= 0)
+        return 0;
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' ? end[2] : 0;
+}
+
+bool task_list_is_alive(const struct task *task)
+{
+    char state = task_list_state(task);
+    return state && state != 'Z' && state != 'X';
+}
+
+void task_list_name(const struct task *task, char *name, size_t bytes)
+{
+    char text[512];
+    name[0] = '\0';
+    if (read_stat(task, text, sizeof text) <= 0)
+        return;
+    const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+    if (begin && end)
+        snprintf(name, bytes, "%.*s", (int)(end - begin - 1), begin + 1);
+}
+
+bool task_list_open_folder(struct task_folder *folder, uint32_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/task", pid);
+    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder->at = folder->size = 0;
+    return folder->fd >= 0;
+}
+
+void task_list_rewind(struct task_folder *folder)
+{
+    lseek(folder->fd, 0, SEEK_SET);
+    folder->at = folder->size = 0;
+}
+
+uint32_t task_list_next(struct task_folder *folder)
+{
+    for (;;) {
+        if (folder->at >= folder->size) {
+            long size = syscall(SYS_getdents64, folder->fd, folder->buffer, sizeof folder->buffer);
+            if (size <= 0)
+                return 0;
+            folder->at = 0;
+            folder->size = (size_t)size;
+        }
+        const struct linux_entry *entry = (const void *)(folder->buffer + folder->at);
+        folder->at += entry->bytes;
+        if (entry->name[0] >= '1' && entry->name[0] <= '9')
+            return (uint32_t)strtoul(entry->name, NULL, 10);
+    }
+}
+
+static bool read_field(const struct memory *memory, uint64_t object, uint32_t offset, uint64_t *value)
+{
+    return offset != LAYOUT_ABSENT && memory_read_word(memory, object + offset, value);
+}
+
+/* From 3.11 on a thread state holds the kernel's number of its thread. */
+uint64_t task_list_python_state(const struct stack_reader *reader, uint32_t tid)
+{
+    const struct layout *layout = &reader->layout;
+    struct memory memory = reader->process.memory;
+    memory.own = false;
+    uint64_t interpreter, state, number;
+    if (layout->thread_native_id == LAYOUT_ABSENT ||
+        !read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter) ||
+        !read_field(&memory, interpreter, layout->interpreter_threads, &state))
+        return 0;
+    for (int count = 0; state && count < THREADS_MAX; count++) {
+        if (!read_field(&memory, state, layout->thread_native_id, &number))
+            return 0;
+        if (number == tid)
+            return state;
+        if (!read_field(&memory, state, layout->thread_next, &state))
+            return 0;
+    }
+    return 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * sample_drain: a sample area's rings → sample rows of the file, again and again. The area is written to meanwhile,
+ * and is not trusted: records that make no sense end that ring and are counted.
+ */
+#ifndef SONDE_COLLECT_RECORDER_SAMPLE_DRAIN_H
+#define SONDE_COLLECT_RECORDER_SAMPLE_DRAIN_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+
+struct sample_area;
+struct sample_drain;
+struct writer;
+
+/* NULL when memory ran out. The area stays the caller's and must outlive the drain. */
+struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process);
+void sample_drain_free(struct sample_drain *drain);
+
+void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate);
+/* The last step: threads end, losses are noted. */
+void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
+
+struct sample_counts {
+    uint64_t samples; /* of running and sleeping threads */
+    uint64_t errors;  /* asked for and lost: rejected, no room */
+    uint64_t sampler_cpu_ns;
+};
+struct sample_counts sample_drain_counts(const struct sample_drain *drain);
+
+#endif
