@@ -17,7 +17,8 @@ struct values {
     const char *format;
     int64_t rate;
     bool follow;
-    bool nonblocking;
+    bool subprocesses, nonblocking; /* py-spy's: always so here */
+    bool threads, idle, function, nolineno, full_filenames;
     const char *module, *code;
 };
 
@@ -65,6 +66,11 @@ static int run_record_command(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
+        .conversion = {.selection = {.idle = values->idle},
+                       .frames = {.function = values->function,
+                                  .no_lines = values->nolineno,
+                                  .full_filenames = values->full_filenames},
+                       .threads = values->threads},
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int result = run_record(&options, &run, &err);
@@ -78,19 +84,28 @@ static int run_record_command(void *raw, int argc, char **argv)
     return code;
 }
 
-static const char *const formats[] = {"sonde", NULL};
-
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
      "variable. "
      "Otherwise NAME.<run id>.sonde."},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), formats,
-     "The recording's format; `sonde export` makes others of it."},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
+     "What FILE is to be: speedscope, flamegraph, raw, chrometrace, sonde, …; otherwise FILE's suffix "
+     "decides."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
     {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
      "Do not record the Python processes that the program starts."},
+    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
+    {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
+     "Keep threads apart in formats that would add them up."},
+    {"idle", 'i', OPTION_FLAG, NULL, offsetof(struct values, idle), NULL,
+     "Show sleeping threads too. They are always recorded."},
+    {"function", 'F', OPTION_FLAG, NULL, offsetof(struct values, function), NULL,
+     "Add up by function, not by line."},
+    {"nolineno", 0, OPTION_FLAG, NULL, offsetof(struct values, nolineno), NULL, "Leave out line numbers."},
+    {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
+     "Show whole paths."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
     {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL,
      "Run a module, as python -m does. The rest of the line belongs to it."},

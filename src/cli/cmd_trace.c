@@ -176,15 +176,15 @@ static int run_trace(void *raw, int argc, char **argv)
     return code;
 }
 
-static const char *const formats[] = {"sonde", "pstats", NULL};
-
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes; x.prof makes a file for pstats. %r, %p, %h and %{NAME} stand for rank, "
      "process, "
      "host and environment variable. Otherwise NAME.<run id>.sonde."},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), formats,
-     "sonde, or pstats as cProfile writes; otherwise FILE's suffix decides."},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
+     "What FILE is to be: sonde, pstats as cProfile writes, or a format of `sonde export`; otherwise FILE's "
+     "suffix "
+     "decides."},
     {"print", 0, OPTION_FLAG, NULL, offsetof(struct values, print), NULL,
      "Print the report to standard output when the program has ended."},
     {"sort", 's', OPTION_LIST, "KEY", offsetof(struct values, sort), NULL,

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyse/functions.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/input.h"
@@ -20,7 +19,6 @@
 #include "cli/output.h"
 #include "cli/redact.h"
 #include "collect/recorder/recorder.h"
-#include "export/pstats_writer.h"
 #include "store/compress.h"
 #include "store/recording.h"
 #include "store/writer.h"
@@ -33,6 +31,7 @@ struct making {
     struct target target;
     char *path;   /* of the .sonde file */
     char *result; /* of the converted file; NULL = the .sonde file is the result */
+    const struct conversion_format *format;
     int fd;
     struct writer *writer;
 };
@@ -58,14 +57,12 @@ static int choose_paths(struct making *making, struct err *err)
     char *wanted = NULL;
     if (output_path(options->output, making->target.name, &making->context, &wanted, err) < 0)
         return -1;
-    const char *format = output_format(options->format, wanted, "sonde");
-    if (strcmp(format, "sonde") == 0) {
+    making->format = conversion_find(options->format, wanted);
+    if (!making->format || making->format == conversion_find("sonde", NULL)) {
         making->path = wanted;
         return 0;
     }
     making->result = wanted;
-    if (strcmp(format, "pstats") != 0)
-        return err_set(err, "cannot write the format %s; use sonde or pstats", format);
     making->path = malloc(strlen(wanted) + 7);
     if (!making->path)
         return err_set(err, "out of memory");
@@ -175,17 +172,11 @@ static int record(struct making *making, struct run *run, struct err *err)
 static int convert(const struct making *making, struct err *err)
 {
     struct recording recording = {0};
-    struct functions functions = {0};
-    struct bytes out = {0};
+    struct conversion conversion = making->options->conversion;
+    conversion.format = making->format;
     int result = input_read(making->path, &recording, err);
     if (result == 0)
-        result = functions_build(&recording, &(struct selection){0}, &functions, err);
-    if (result == 0)
-        result = pstats_writer_write(&recording, &functions, &out, err);
-    if (result == 0)
-        result = output_write(making->result, out.data, out.size, err);
-    bytes_clear(&out);
-    functions_clear(&functions);
+        result = conversion_write(&conversion, &recording, making->target.name, making->result, err);
     recording_clear(&recording);
     return result;
 }

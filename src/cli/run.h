@@ -8,15 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/conversion.h"
 #include "cli/target.h"
 
 struct err;
 struct recording;
 
 struct run_options {
-    const char *mode;     /* "trace" */
-    const char *output;   /* pattern of the result; NULL = made up */
-    const char *format;   /* NULL = by suffix */
+    const char *mode;   /* "trace" */
+    const char *output; /* pattern of the result; NULL = made up */
+    const char *format; /* NULL = by suffix */
+    struct conversion
+        conversion;       /* how another format than .sonde is made; the format itself is found here */
     const char *settings; /* lines for the session */
     uint64_t rate_hz;     /* of sampling; 0 = a trace */
     struct target_request target;

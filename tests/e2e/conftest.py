@@ -11,25 +11,27 @@ import interpreters
 import profiles
 import pytest
 
-USABLE, LEFT_OUT = interpreters.find()
+FOUND, LEFT_OUT = interpreters.find()
+FREE_THREADED = [interpreter for interpreter in FOUND if interpreter.free_threaded]
+USABLE = [interpreter for interpreter in FOUND if not interpreter.free_threaded]
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and what they start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 PROGRAMS = interpreters.REPOSITORY / "tests" / "e2e" / "programs"
 
 
 def pytest_report_header():
-    return f"sonde: {interpreters.sonde_program()}; pythons: {', '.join(map(repr, USABLE))}"
+    return f"sonde: {interpreters.sonde_program()}; pythons: {', '.join(map(repr, FOUND))}"
 
 
 def pytest_sessionfinish():
-    for interpreter in USABLE:
+    for interpreter in FOUND:
         interpreter.leave()
 
 
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("Pythons")
     ran = [report.nodeid for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
-    for interpreter in USABLE:
+    for interpreter in FOUND:
         count = sum(f"[{interpreter!r}" in name or f"-{interpreter!r}" in name for name in ran)
         place = f" in {interpreter.root}" if interpreter.root else ""
         terminalreporter.write_line(f"{interpreter!r}: {count} tests, {interpreter.executable}{place}")
@@ -45,16 +47,19 @@ def sonde():
     return program
 
 
+NONE_FOUND = pytest.param(None, marks=pytest.mark.skip(reason="no free-threaded interpreter was found"))
+
+
 @pytest.fixture(scope="session", params=USABLE, ids=repr)
 def python(request):
-    """Every interpreter found."""
+    """Every interpreter found, but for free-threaded ones, which are refused."""
     return request.param
 
 
 @pytest.fixture(scope="session")
 def modern():
     """The newest interpreter of this root file system, for what does not depend on the version."""
-    local = [interpreter for interpreter in USABLE if not interpreter.root and not interpreter.free_threaded]
+    local = [interpreter for interpreter in USABLE if not interpreter.root]
     if not local:
         pytest.skip("no interpreter in this root file system")
     return local[-1]
@@ -144,17 +149,12 @@ class Launcher:
 
 @pytest.fixture
 def launch(sonde, python, tmp_path):
-    if python.free_threaded:
-        pytest.skip("free-threaded builds are refused")
     return Launcher(sonde, python, tmp_path)
 
 
-@pytest.fixture
-def refused_launch(sonde, python, tmp_path):
-    """For what must be refused."""
-    if not python.free_threaded:
-        pytest.skip("not free-threaded")
-    return Launcher(sonde, python, tmp_path)
+@pytest.fixture(params=FREE_THREADED or [NONE_FOUND], ids=repr)
+def free_threaded_launch(request, sonde, tmp_path):
+    return Launcher(sonde, request.param, tmp_path)
 
 
 @pytest.fixture

@@ -37,8 +37,8 @@ def walked(launch):
     return run
 
 
-def test_free_threaded_builds_are_refused(refused_launch):
-    launch = refused_launch
+def test_free_threaded_builds_are_refused(free_threaded_launch):
+    launch = free_threaded_launch
     library = native("libself_walk.so")
     result = launch.plain(launch.program("walked.py"), library, "row")
     assert result.returncode == 1

@@ -27,8 +27,6 @@ def packages():
 
 
 def run_case(python, name, tmp_path, under=()):
-    if python.free_threaded:
-        pytest.skip("refused on free-threaded interpreters")
     shutil.copy(profile_workloads.__file__, tmp_path)
     script = shutil.copy(profile_cases.__file__, tmp_path)
     command = python.enter([*under, python.executable, script, packages(), name], tmp_path)

@@ -79,12 +79,14 @@ def test_python_dash_m_sonde(modern_launch):
     assert recording.text[version] == launch.python.version
 
 
-def test_free_threaded_is_refused(refused_launch):
-    launch = refused_launch
+@pytest.mark.parametrize("command", ["trace", "record"])
+def test_free_threaded_is_refused(free_threaded_launch, command):
+    launch = free_threaded_launch
     launch.write("x.py", HELLO)
-    done = launch.traced("x.py")
+    done = launch.run([launch.sonde, command, "-o", "out.sonde", "--", launch.python.executable, "x.py"])
     assert (done.stdout, done.returncode) == (b"", 2)
     assert b"free-threaded" in done.stderr
+    assert not (launch.folder / "out.sonde").exists()
 
 
 def test_tracing_changes_no_file_of_the_interpreter(modern_launch):

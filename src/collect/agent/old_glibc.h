@@ -21,6 +21,7 @@ OLD_GLIBC(dladdr1, "2.3.3");
 OLD_GLIBC(dlerror, "2.2.5");
 OLD_GLIBC(dlopen, "2.2.5");
 OLD_GLIBC(dlsym, "2.2.5");
+OLD_GLIBC(log, "2.2.5");
 OLD_GLIBC(pthread_attr_getstack, "2.2.5");
 OLD_GLIBC(pthread_getattr_np, "2.2.5");
 OLD_GLIBC(pthread_key_create, "2.2.5");

@@ -63,7 +63,7 @@ struct sample_slot {
     uint64_t start_ticks, end_ticks;
     uint64_t written, taken; /* bytes in and out of the ring, ever growing */
     uint32_t depth;          /* of the sample before */
-    uint32_t reserved;
+    uint32_t tries;          /* that the sample which is due has failed */
     char name[32];
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
     struct sample_frame now[SAMPLE_AREA_DEPTH];

@@ -26,7 +26,8 @@
 #define STACK_BYTES    (256 * 1024)
 #define TLS_BYTES      8192 /* copied from either side of the thread pointer */
 #define REPEATS_MAX    64   /* ticks of an unchanged sleep that one record may stand for */
-#define PATIENCE_TICKS 200  /* how long a paused sampler waits for the end of an exec */
+#define TRIES_MAX      5
+#define PATIENCE_TICKS 200 /* how long a paused sampler waits for the end of an exec */
 
 static struct stack_reader reader;
 static struct sample_area *area; /* of this process; NULL = not sampled */
@@ -41,11 +42,31 @@ struct watched {
     struct task_times times; /* when it was last seen asleep */
     bool asleep;             /* its stack has been written and cannot have changed since */
     uint32_t repeats;        /* ticks since then, not written yet */
+    struct task_times seen;  /* at the last tick */
+    uint64_t seen_ns;
+    bool ran;        /* at the last tick */
+    uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
 };
 
 static struct watched *watched; /* one for each slot */
 
 /* ---- in the threads ---- */
+
+/* A stack that is just being changed is asked for again at the next tick: dropping it would be a bias against calls
+ * and returns. */
+static void take_sample(struct sample_slot *slot)
+{
+    uint32_t due = __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
+    if (!due || area->stop)
+        return;
+    bool last_try = slot->tries >= TRIES_MAX;
+    if (stack_sample_self(area, slot, &reader, due, last_try) || last_try) {
+        slot->tries = 0;
+        return;
+    }
+    slot->tries++;
+    __atomic_fetch_add(&slot->due, due, __ATOMIC_ACQ_REL);
+}
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -54,13 +75,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
     uint32_t place = (uint32_t)info->si_value.sival_int;
     struct sample_slot *slot = area && place < SAMPLE_AREA_SLOTS ? &area->slots[place] : NULL;
     if (slot && slot->tid == (uint64_t)syscall(SYS_gettid)) {
-        uint32_t free_to_write = 0;
+        uint32_t unused = 0;
         __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
-        if (__atomic_compare_exchange_n(&slot->busy, &free_to_write, 1, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
-            uint32_t due = __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
-            if (due && !area->stop)
-                stack_sample_self(area, slot, &reader, due);
+        if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            take_sample(slot);
             __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
         }
     }
@@ -98,8 +116,19 @@ static void send_signal(uint32_t place, struct sample_slot *slot)
 static void write_repeats(struct watched *thread, struct sample_slot *slot)
 {
     if (thread->repeats)
-        stack_sample_again(area, slot, thread->repeats);
+        stack_sample_again(area, slot, thread->repeats, false);
     thread->repeats = 0;
+}
+
+/* Whether the thread has been running for a while. One that has only just woken up may be asleep again when the
+ * signal comes, and its system call would be interrupted. */
+static bool runs_steadily(struct watched *thread, const struct task_times *times)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    bool through = thread->ran && times->slices == thread->seen.slices;
+    bool much = (times->run_ns - thread->seen.run_ns) * 3 > now_ns - thread->seen_ns;
+    thread->seen_ns = now_ns;
+    return through || much;
 }
 
 static bool sleeps_on(void *context)
@@ -125,7 +154,25 @@ static void look_at_sleeper(struct watched *thread, struct sample_slot *slot, co
                                      __ATOMIC_RELAXED))
         return;
     thread->asleep = stack_sample_sleeper(area, slot, &reader, 1, sleeps_on, thread);
+    if (thread->asleep && thread->bursts) { /* short bursts between sleeps are shown where it sleeps */
+        stack_sample_again(area, slot, thread->bursts, true);
+        thread->bursts = 0;
+    }
     __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+}
+
+static void look_at_runner(uint32_t place, bool steady)
+{
+    struct watched *thread = &watched[place];
+    struct sample_slot *slot = &area->slots[place];
+    thread->asleep = false;
+    thread->bursts++;
+    if (!steady)
+        return;
+    __atomic_fetch_add(&slot->due, thread->bursts, __ATOMIC_ACQ_REL);
+    thread->bursts = 0;
+    if (!__atomic_load_n(&slot->pending, __ATOMIC_ACQUIRE))
+        send_signal(place, slot);
 }
 
 static void look_at(uint32_t place)
@@ -142,14 +189,13 @@ static void look_at(uint32_t place)
     }
     write_repeats(thread, slot);
     char state = task_list_state(&thread->task);
-    if (state == 'R') {
-        thread->asleep = false;
-        __atomic_fetch_add(&slot->due, 1, __ATOMIC_ACQ_REL);
-        if (!__atomic_load_n(&slot->pending, __ATOMIC_ACQUIRE))
-            send_signal(place, slot);
-    } else if (state == 'S' || state == 'D') {
+    bool steady = runs_steadily(thread, &times);
+    thread->ran = state == 'R';
+    thread->seen = times;
+    if (state == 'R')
+        look_at_runner(place, steady);
+    else if (state == 'S' || state == 'D')
         look_at_sleeper(thread, slot, &times);
-    }
 }
 
 static void end_slot(uint32_t place)
@@ -172,7 +218,7 @@ static void begin_slot(uint32_t tid)
         if (!task_list_open(&watched[place].task, (uint32_t)area->pid, tid))
             return;
         slot->state = 0;
-        slot->due = slot->pending = slot->busy = slot->depth = 0;
+        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;
         slot->start_ticks = area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
         task_list_name(&watched[place].task, slot->name, sizeof slot->name);

@@ -1,11 +1,26 @@
 #include "collect/agent/stack_sample.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "store/recording.h"
+
+/* Before 3.11 a thread state names its thread by the pthread_t alone. That is a pointer, and somewhere behind it
+ * lies the kernel's number: where, our own tells. */
+static uint32_t find_tid_offset(void)
+{
+    const int32_t *words = (const int32_t *)pthread_self();
+    int32_t tid = (int32_t)syscall(SYS_gettid);
+    for (uint32_t i = 0x80; i < 0x100; i++)
+        if (words[i] == tid)
+            return i * sizeof *words;
+    return 0;
+}
 
 const char *stack_sample_init(struct stack_reader *reader)
 {
@@ -15,6 +30,7 @@ const char *stack_sample_init(struct stack_reader *reader)
     *(void **)&reader->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     if (!version || !reader->runtime || !reader->thread_state)
         return "its interpreter exports too little to be sampled";
+    reader->tid_offset = find_tid_offset();
     reader->process.memory = memory_own();
     reader->process.layout = &reader->layout;
     reader->process.codes = &reader->codes;
@@ -87,20 +103,21 @@ static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk
     return sample_area_put(slot, &record, NULL);
 }
 
-void stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                       uint32_t count)
+bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                       uint32_t count, bool last_try)
 {
     uint64_t state = own_state(reader);
     if (!state) {
         __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
-        return;
+        return true;
     }
     slot->state = state;
     struct walk_thread thread = {.state = state};
     struct walk walk = walk_frames(&reader->process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
     if (walk.status == WALK_REJECTED && walk.reason != WALK_TOO_DEEP) {
-        reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
-        return;
+        if (last_try)
+            reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
+        return false;
     }
     struct sample_record record = {.count = count, .state = SAMPLE_RUNNING};
     if (walk.depth > walk.count)
@@ -108,6 +125,7 @@ void stack_sample_self(struct sample_area *area, struct sample_slot *slot, struc
     uint32_t depth = name_frames(area, slot, reader, walk.count);
     if (write_sample(area, slot, &record, depth))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
+    return true;
 }
 
 bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
@@ -130,12 +148,15 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
     return written;
 }
 
-bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count)
+bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count, bool running)
 {
-    struct sample_record record = {
-        .bytes = sizeof record, .count = count, .ticks = now_ticks(area), .shared = slot->depth};
+    struct sample_record record = {.bytes = sizeof record,
+                                   .count = count,
+                                   .ticks = now_ticks(area),
+                                   .shared = slot->depth,
+                                   .state = running ? SAMPLE_RUNNING : 0};
     bool written = sample_area_put(slot, &record, NULL);
     if (written)
-        area->idle += count;
+        __atomic_fetch_add(running ? &area->taken : &area->idle, count, __ATOMIC_RELAXED);
     return written;
 }

@@ -14,20 +14,22 @@ struct stack_reader {
     struct walk_process process;
     void *(*current_state)(void); /* of the calling thread; may be NULL */
     void *(*thread_state)(void);  /* of the calling thread even while it does not hold the lock */
+    uint32_t tid_offset;          /* of the kernel's number in what a pthread_t points to; 0 = not known */
     uint64_t runtime;             /* address of _PyRuntime */
 };
 
 /* Finds the interpreter. NULL, or why it cannot be read. */
 const char *stack_sample_init(struct stack_reader *reader);
 
-/* The calling thread samples itself: `count` samples' worth. */
-void stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                       uint32_t count);
+/* The calling thread samples itself: `count` samples' worth. False when its stack is just being changed and cannot
+ * be believed; unless this is the last try, nothing was written then. */
+bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                       uint32_t count, bool last_try);
 /* The sampler samples a thread that sleeps. `still` is asked after the walk whether it still does; a sample of a
  * thread that has moved is dropped. True when a sample was written. */
 bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                           uint32_t count, bool (*still)(void *context), void *context);
-/* The same stack as before, still asleep. */
-bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count);
+/* The same stack as before, asleep or not. */
+bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count, bool running);
 
 #endif

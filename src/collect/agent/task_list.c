@@ -130,21 +130,28 @@ static bool read_field(const struct memory *memory, uint64_t object, uint32_t of
     return offset != LAYOUT_ABSENT && memory_read_word(memory, object + offset, value);
 }
 
-/* From 3.11 on a thread state holds the kernel's number of its thread. */
+/* From 3.11 on a thread state holds the kernel's number of its thread, before that only the pthread_t. */
+static uint32_t tid_of(const struct stack_reader *reader, const struct memory *memory, uint64_t state)
+{
+    uint64_t number = 0, thread = 0;
+    if (reader->layout.thread_native_id != LAYOUT_ABSENT)
+        read_field(memory, state, reader->layout.thread_native_id, &number);
+    else if (reader->tid_offset && read_field(memory, state, reader->layout.thread_id, &thread))
+        read_field(memory, thread, reader->tid_offset, &number);
+    return (uint32_t)number;
+}
+
 uint64_t task_list_python_state(const struct stack_reader *reader, uint32_t tid)
 {
     const struct layout *layout = &reader->layout;
     struct memory memory = reader->process.memory;
     memory.own = false;
-    uint64_t interpreter, state, number;
-    if (layout->thread_native_id == LAYOUT_ABSENT ||
-        !read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter) ||
+    uint64_t interpreter, state;
+    if (!read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter) ||
         !read_field(&memory, interpreter, layout->interpreter_threads, &state))
         return 0;
     for (int count = 0; state && count < THREADS_MAX; count++) {
-        if (!read_field(&memory, state, layout->thread_native_id, &number))
-            return 0;
-        if (number == tid)
+        if (tid_of(reader, &memory, state) == tid)
             return state;
         if (!read_field(&memory, state, layout->thread_next, &state))
             return 0;
