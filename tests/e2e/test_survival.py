@@ -352,7 +352,7 @@ def test_file_size_limit(modern_launch):
     command = [*launch.tracer(), "--", launch.python.executable, "x.py"]
     process = launch.start(command, stdin=subprocess.PIPE)
     resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-    while not children(process.pid):
+    while len(children(process.pid)) < 2:  # the witness and, after it, the target
         time.sleep(0.01)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100000, 100000))
     out, err = process.communicate(b"\n", timeout=60)
