@@ -144,9 +144,18 @@ static int push_file(struct target *target, const char *path, bool runs_itself, 
     return push_interpreter(target, err) < 0 ? -1 : push(target, path, err);
 }
 
+/* A folder is a program if it holds a __main__.py. */
+static bool is_plain_folder(const char *path)
+{
+    char main_file[PATH_MAX];
+    struct stat status;
+    snprintf(main_file, sizeof main_file, "%s/__main__.py", path);
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(main_file, F_OK) != 0;
+}
+
 static int push_script(struct target *target, const char *script, struct err *err)
 {
-    if (access(script, F_OK) == 0)
+    if (access(script, F_OK) == 0 && (strchr(script, '/') || !is_plain_folder(script)))
         return push_file(target, script, access(script, X_OK) == 0, err);
     char *found = strchr(script, '/') ? NULL : find_on_path(script);
     if (!found)

@@ -419,3 +419,48 @@ def test_target_closes_every_descriptor(launch):
     for number in range(40):
         with contextlib.suppress(FileNotFoundError):
             assert (launch.folder / f"file{number}").read_bytes() == b""
+
+
+def test_compiling_in_a_loop_does_not_grow(launch):
+    """Code objects are kept alive for their addresses' sake, but not without bound; counts stay exact."""
+    launch.write(
+        "x.py",
+        """
+        import resource
+        total = 0
+        for number in range(40000):
+            total += eval(compile("%d + x" % number, "<made>", "eval"), {"x": 1})
+        def define(number):
+            space = {}
+            exec("def made(a):\\n    return a + %d\\n" % number, space)
+            return space["made"](1)
+        for number in range(500):
+            define(number)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        """,
+    )
+    plain, traced = int(launch.plain("x.py").stdout), int(launch.traced("x.py").stdout)
+    assert traced - plain < 16000  # KiB; keeping all of it would be 40,000
+    table = launch.recording().table()
+    assert table.functions[("<made>", 1, "<module>")] == (40000, 40000)
+    assert table.functions[("<string>", 1, "made")] == (500, 500)
+
+
+def test_more_threads_than_rows(modern_launch):
+    """Threads that do not fit are counted with others that have ended: no call is missing."""
+    launch = modern_launch
+    launch.write(
+        "x.py",
+        """
+        import threading
+        def work(): pass
+        for turn in range(500):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        """,
+    )
+    done = launch.traced("x.py", trace=["--max-size", "1M"])
+    assert done.returncode == 0
+    assert b"so many threads" in done.stderr
+    assert launch.counts("x.py")["work"] == (500, 500)

@@ -42,10 +42,12 @@ struct arena {
     uint32_t thread_count, code_count, node_count, text_used;
 
     /* losses */
-    uint64_t lost_calls;   /* charged to their caller because the node or code table was full */
-    uint64_t lost_threads; /* threads without a row: not recorded */
-    uint64_t resyncs;      /* stacks rebuilt because a switch was noticed late (greenlets) */
-    uint32_t remark;       /* text: what the collector could not do; 0 = nothing */
+    uint64_t lost_calls;     /* charged to their caller because the node or code table was full */
+    uint64_t lost_threads;   /* threads without a row: not recorded */
+    uint64_t merged_threads; /* threads that share the row of one that had ended */
+    uint64_t kept_bytes;     /* of code objects that are kept alive */
+    uint64_t resyncs;        /* stacks rebuilt because a switch was noticed late (greenlets) */
+    uint32_t remark;         /* text: what the collector could not do; 0 = nothing */
 };
 
 struct arena_thread {
@@ -69,9 +71,9 @@ enum arena_code_state {
 struct arena_code {
     uint32_t name, qualname, file, module; /* texts */
     uint32_t line;
-    uint8_t kind, flags; /* enum code_kind, enum code_flag of store/recording.h */
-    uint8_t state;       /* enum arena_code_state, or'ed */
-    uint8_t reserved;
+    uint8_t kind, flags;  /* enum code_kind, enum code_flag of store/recording.h */
+    uint8_t state;        /* enum arena_code_state, or'ed */
+    uint8_t kept;         /* code objects that are kept alive for this row */
     uint64_t calls;       /* counted only when throttling */
     uint64_t check_calls; /* look at the time per call when `calls` reaches this */
 };

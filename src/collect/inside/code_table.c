@@ -9,6 +9,9 @@
 #include "collect/inside/slot_sharing.h"
 #include "store/recording.h"
 
+#define KEPT_OBJECTS     16  /* of one source function, each compiled anew */
+#define KEPT_EXTRA_BYTES 512 /* what a code object refers to, roughly */
+
 /* What a row is made of. Texts are bytes objects; NULL reads as "". */
 struct label {
     PyObject *name, *qualname, *file, *module;
@@ -178,7 +181,40 @@ static uint32_t add_row(struct trace *trace, const struct label *label)
     return added;
 }
 
-uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind)
+static uint64_t size_of(PyObject *code)
+{
+    PyObject *size = PyObject_CallMethod(code, "__sizeof__", NULL);
+    unsigned long long bytes = size ? PyLong_AsUnsignedLongLong(size) : 0;
+    Py_XDECREF(size);
+    PyErr_Clear();
+    return bytes + KEPT_EXTRA_BYTES;
+}
+
+/* Keeps the code object alive if that is still cheap. What is left out must be kept: its return is told by its key. */
+static bool keep(struct trace *trace, uint32_t row, PyObject *code)
+{
+    struct arena_code *entry = &arena_codes(trace->arena)[row];
+    uint64_t bytes = size_of(code);
+    bool too_many =
+        entry->kept >= KEPT_OBJECTS || trace->arena->kept_bytes + bytes > trace->arena->total_bytes / 4;
+    if (too_many && !entry->state)
+        return false;
+    Py_INCREF(code);
+    trace->arena->kept_bytes += bytes;
+    if (entry->kept < KEPT_OBJECTS)
+        entry->kept++;
+    return true;
+}
+
+static void notice(uint64_t key, const struct label *label)
+{
+    greenlets_notice(text_of(label->file));
+    slot_sharing_notice(text_of(label->file));
+    finder_notice(key, text_of(label->file), text_of(label->name));
+}
+
+uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind,
+                        bool *lasting)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -188,16 +224,11 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
     else
         label_c(&label, key, callee);
     PyErr_Clear();
-    if (kind == CALLEE_PYTHON) {
-        greenlets_notice(text_of(label.file));
-        slot_sharing_notice(text_of(label.file));
-        finder_notice(key, text_of(label.file), text_of(label.name));
-    }
-    /* The table of keys is bounded by the arena's limit too: each key keeps a code object alive. */
-    uint32_t row = trace->codes.count < trace->arena->limits.codes ? add_row(trace, &label) : 0;
+    if (kind == CALLEE_PYTHON)
+        notice(key, &label);
+    uint32_t row = add_row(trace, &label);
     label_clear(&label);
-    if (row && table_add(&trace->codes, key, 0, row) && kind == CALLEE_PYTHON)
-        Py_INCREF(callee);
+    *lasting = row && (kind == CALLEE_C || keep(trace, row, callee)) && table_add(&trace->codes, key, 0, row);
     PyErr_Restore(type, value, traceback);
     return row;
 }

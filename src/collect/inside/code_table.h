@@ -9,9 +9,13 @@
 
 #include "collect/inside/trace.h"
 
-/* The row of a callee not met before; 0 when the table is full. Python code objects are kept alive from now on:
- * were one freed, its address could come to mean another function. Never leaves or clears an exception. */
-uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind);
+/* The row of a callee not met before; 0 when the table is full. Never leaves or clears an exception.
+ *
+ * A code object is kept alive from now on: were it freed, its address could come to mean another function. A program
+ * that compiles the same source again and again, or very much, would grow by that: then the row is found, but the
+ * key is not remembered, and `lasting` is false. */
+uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind,
+                        bool *lasting);
 
 /* A text in the trace's arena, stored once. */
 uint32_t code_table_text(struct trace *trace, const char *text, size_t size);

@@ -61,12 +61,31 @@ struct arena *trace_new_private_arena(uint64_t bytes)
     return arena;
 }
 
+/* When the table is full, a new thread goes on where one that has ended was. */
+static uint32_t share_row(struct trace *trace, uint64_t now)
+{
+    struct arena *arena = trace->arena;
+    for (uint32_t tries = 1; tries < arena->thread_count; tries++) {
+        uint32_t thread = trace->next_shared++ % (arena->thread_count - 1) + 1;
+        struct arena_thread *row = &arena_threads(arena)[thread];
+        if (!row->end_ticks || row->current != row->root)
+            continue;
+        row->tid = (uint64_t)syscall(SYS_gettid);
+        row->last_ticks = now;
+        row->end_ticks = 0;
+        arena->merged_threads++;
+        return thread;
+    }
+    return 0;
+}
+
 uint32_t trace_add_thread(struct trace *trace, uint64_t now)
 {
     struct arena *arena = trace->arena;
     uint32_t thread = arena->thread_count;
-    uint32_t root = arena_add_node(arena, &(struct arena_node){.thread = thread});
-    uint32_t sink = arena_add_node(arena, &(struct arena_node){.thread = thread, .parent = root});
+    bool room = thread < arena->limits.threads && arena->node_count + 2 <= arena->limits.nodes;
+    uint32_t root = room ? arena_add_node(arena, &(struct arena_node){.thread = thread}) : 0;
+    uint32_t sink = room ? arena_add_node(arena, &(struct arena_node){.thread = thread, .parent = root}) : 0;
     struct arena_thread row = {
         .tid = (uint64_t)syscall(SYS_gettid),
         .start_ticks = now,
@@ -74,7 +93,7 @@ uint32_t trace_add_thread(struct trace *trace, uint64_t now)
         .root = root,
         .current = root,
     };
-    uint32_t added = root && sink ? arena_add_thread(arena, &row) : 0;
+    uint32_t added = root && sink ? arena_add_thread(arena, &row) : share_row(trace, now);
     if (!added)
         arena->lost_threads++;
     return added;
@@ -118,14 +137,19 @@ uint32_t trace_child(struct trace *trace, uint32_t parent, uint64_t key, PyObjec
     if (child && !trace->may_leave_out)
         return remember(&nodes[parent], key, child);
     uint32_t code = child ? nodes[child].code : trace_code_row(trace, key);
+    bool lasting = true;
     if (!code)
-        code = code_table_add(trace, key, callee, kind);
+        code = code_table_add(trace, key, callee, kind, &lasting);
     if (!code) {
         trace->arena->lost_calls++;
         return TRACE_FULL;
     }
     if (trace->may_leave_out && throttle_leaves_out(trace, code))
         return TRACE_LEFT_OUT;
+    if (!lasting) {
+        key = trace_passing_key(code);
+        child = table_find(&trace->nodes, key, parent);
+    }
     if (child) /* a function that is to be throttled must come by here at every call */
         return arena_codes(trace->arena)[code].state ? child : remember(&nodes[parent], key, child);
     if (trace->depth && nodes[parent].depth >= trace->depth)

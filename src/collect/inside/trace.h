@@ -37,7 +37,8 @@ struct trace {
     struct table texts;  /* hash of a text → text */
     PyObject *timer;     /* sonde.Profile(timer); NULL = the clock */
     double timer_unit;
-    int slot; /* place in the tracer's list; -1 = not there */
+    uint32_t next_shared; /* where to look for a thread's row that may be shared */
+    int slot;             /* place in the tracer's list; -1 = not there */
     struct {
         uint32_t code_count, text_used;
         uint32_t root, current; /* the innermost open call; root 0 = the thread has no row */
@@ -68,6 +69,13 @@ static inline uint32_t trace_sink(const struct arena_thread *row)
 #define TRACE_FULL     UINT32_MAX
 uint32_t trace_child(struct trace *trace, uint32_t parent, uint64_t key, PyObject *callee,
                      enum callee_kind kind);
+
+/* The key in the tree of functions whose own keys are not remembered (code_table_add). It is odd, as no address of an
+ * object is. */
+static inline uint64_t trace_passing_key(uint32_t code)
+{
+    return (uint64_t)code << 1 | 1;
+}
 
 /* The row of a callee met before; 0 when unknown. */
 uint32_t trace_code_row(const struct trace *trace, uint64_t key);

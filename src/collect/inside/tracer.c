@@ -22,14 +22,15 @@ __thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")))
 
 static pthread_key_t lane_key;
 
-/* Runs when a thread ends, without the interpreter lock: only the thread's own lane is touched. */
+/* Runs when a thread ends, without the interpreter lock: only the thread's own lane is touched, and of arenas only
+ * those that are never unmapped. */
 static void retire(void *data)
 {
     struct lane *lane = data;
     uint64_t now = tracer_now();
     tracer_own_lane = &tracer_no_lane;
     for (int slot = 0; slot < TRACER_TRACES; slot++)
-        if (lane->contexts[slot].row)
+        if (lane->contexts[slot].row && lane->contexts[slot].shared)
             lane->contexts[slot].row->end_ticks = now;
     __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
 }
@@ -136,6 +137,7 @@ static void join(struct context *context, struct trace *trace)
 {
     uint32_t thread = trace_add_thread(trace, timer_now(trace, tracer_now()));
     context->trace = trace;
+    context->shared = trace->shared;
     context->nodes = arena_nodes(trace->arena);
     context->row = thread ? &arena_threads(trace->arena)[thread] : NULL;
     if (context->row)
@@ -294,6 +296,11 @@ static void leave_out_of_turn(struct context *context, uint64_t key)
     struct arena_thread *row = context->row;
     struct arena_node *nodes = context->nodes;
     uint32_t code = trace_code_row(context->trace, key);
+    if (!code &&
+        (nodes[row->current].key & 1)) { /* a function whose key was not remembered: this is its return */
+        row->current = nodes[row->current].parent;
+        return;
+    }
     for (uint32_t at = row->current; at != row->root; at = nodes[at].parent) {
         if (nodes[at].key != key && (!code || nodes[at].code != code))
             continue;

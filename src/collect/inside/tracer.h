@@ -22,6 +22,7 @@ struct context {
     struct arena_node *nodes;
     struct trace *trace;
     struct context *next; /* the next active one of the lane */
+    bool shared;          /* the trace's arena is the recorder's too */
     bool special;         /* throttling or a timer: enter and leave by the long way */
 };
 

@@ -196,8 +196,9 @@ static uint64_t *sink_shares(struct drain *drain)
             continue;
         if (!shares)
             shares = calloc(drain->node_count, sizeof *shares);
-        if (shares && rows[i].parent < drain->node_count)
-            shares[rows[i].parent] += rows[i].self_ticks;
+        uint32_t parent = __atomic_load_n(&rows[i].parent, __ATOMIC_RELAXED);
+        if (shares && parent < drain->node_count)
+            shares[parent] += rows[i].self_ticks;
     }
     return shares;
 }
@@ -240,11 +241,12 @@ static void close_open_calls(struct drain *drain, const struct clock_rate *rate,
     const struct arena_node *nodes = arena_nodes(drain->arena);
     for (uint32_t i = 1; i < drain->thread_count; i++) {
         uint64_t until = threads[i].end_ticks ? threads[i].end_ticks : end_ticks;
-        uint32_t current = threads[i].current;
+        uint32_t current = __atomic_load_n(&threads[i].current, __ATOMIC_RELAXED);
         if (current >= drain->node_count || current == threads[i].root || until <= threads[i].last_ticks)
             continue;
-        if (nodes[current].code == 0 && nodes[current].parent < drain->node_count)
-            current = nodes[current].parent;
+        uint32_t parent = __atomic_load_n(&nodes[current].parent, __ATOMIC_RELAXED);
+        if (nodes[current].code == 0 && parent < drain->node_count)
+            current = parent;
         write_node(drain, rate, current, nodes[current].calls,
                    nodes[current].self_ticks + (until - threads[i].last_ticks));
     }
@@ -283,7 +285,10 @@ static void note_losses(struct drain *drain)
     note(
         drain, NOTE_LOSS, arena->lost_calls,
         "calls counted as part of their caller because the call tree was full (--max-size raises the limit)");
-    note(drain, NOTE_LOSS, arena->lost_threads, "threads not recorded because the thread table was full");
+    note(drain, NOTE_LOSS, arena->lost_threads,
+         "threads not recorded because there were too many (--max-size raises the limit)");
+    note(drain, NOTE_WARNING, arena->merged_threads,
+         "so many threads ran that later ones are counted together with earlier ones that had ended");
     note(drain, NOTE_LOSS, drain->senseless_rows,
          "rows passed over because the program overwrote the recorder's memory");
     note(drain, NOTE_LOSS, drain->out_of_memory, "the recorder ran out of memory: later calls are missing");
@@ -344,5 +349,6 @@ uint64_t drain_memory_bytes(const struct drain *drain)
     const struct arena *arena = drain->arena;
     return sizeof *arena + (uint64_t)arena_thread_count(arena) * sizeof(struct arena_thread) +
            (uint64_t)arena_code_count(arena) * sizeof(struct arena_code) +
-           (uint64_t)arena_node_count(arena) * sizeof(struct arena_node) + arena->text_used;
+           (uint64_t)arena_node_count(arena) * sizeof(struct arena_node) + arena->text_used +
+           arena->kept_bytes;
 }
