@@ -131,8 +131,8 @@ def test_program_does_not_notice(launch):
 
 
 def test_calls_are_not_interrupted(launch):
-    """Sleeping threads get no signal. One that falls asleep just as its signal leaves may be interrupted: that is
-    a matter of microseconds, and here 300 sleeps are watched by 600 ticks."""
+    """Sleeping threads get no signal. One that falls asleep just as its signal leaves may be interrupted:
+    that is a matter of microseconds, and here 300 sleeps are watched by 600 ticks."""
     launch.write(
         "x.py",
         """
