@@ -39,24 +39,21 @@ static void put_settings(const struct values *values, struct bytes *out)
 }
 
 /* The last line is py-spy's, which scripts look for. */
-static void close_run(const struct run *run)
+static int close_record(const struct run *run, const void *values)
 {
-    if (!run->recorded) {
-        message_warn("no Python program was recorded, so there is no recording");
-        return;
-    }
+    (void)values;
     message_hint("%.3f s, %" PRIu32 " process%s, sampler %.3f s of CPU: %s", (double)run->elapsed_ns / 1e9,
                  run->processes, run->processes == 1 ? "" : "es", (double)run->sampler_cpu_ns / 1e9,
                  run->path);
     message_note("Samples: %" PRIu64 " Errors: %" PRIu64, run->samples, run->errors);
+    return 0;
 }
 
-static int run_record_command(void *raw, int argc, char **argv)
+static int run_sampling(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
     struct err err = {0};
     struct bytes settings = {0};
-    struct run run;
     if (check(values, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
@@ -73,14 +70,8 @@ static int run_record_command(void *raw, int argc, char **argv)
                        .threads = values->threads},
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
-    int result = run_record(&options, &run, &err);
+    int code = run_command(&options, close_record, NULL);
     bytes_clear(&settings);
-    if (result < 0)
-        return message_fail(&err);
-    if (!run.failed)
-        close_run(&run);
-    int code = run_exit(&run);
-    run_clear(&run);
     return code;
 }
 
@@ -94,8 +85,6 @@ static const struct option options[] = {
      "decides."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
-    {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
-     "Do not record the Python processes that the program starts."},
     {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep threads apart in formats that would add them up."},
@@ -107,10 +96,7 @@ static const struct option options[] = {
     {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
      "Show whole paths."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
-    {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL,
-     "Run a module, as python -m does. The rest of the line belongs to it."},
-    {"code", 'c', OPTION_TARGET, "CODE", offsetof(struct values, code), NULL,
-     "Run code, as python -c does. The rest of the line belongs to it."},
+    RUN_TARGET_OPTIONS(struct values),
     {0},
 };
 
@@ -118,7 +104,7 @@ const struct command command_record = {
     .name = "record",
     .group = "Record",
     .summary = "Sample where a program spends its time",
-    .arguments = "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]",
+    .arguments = RUN_ARGUMENTS,
     .description = "Runs the program under its own interpreter and notes at random instants what each of its "
                    "threads does. "
                    "A running thread writes down its own stack, a sleeping one is read: no sample shows a "
@@ -130,5 +116,5 @@ const struct command command_record = {
     .defaults = &defaults,
     .values_size = sizeof(struct values),
     .has_target = true,
-    .run = run_record_command,
+    .run = run_sampling,
 };

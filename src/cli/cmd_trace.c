@@ -120,23 +120,16 @@ static int print_table(const struct values *values, const struct run *run, const
 }
 
 /* What came of it: a line on standard error, and the table when it was asked for. */
-static int close_run(const struct values *values, const struct run *run)
+static int close_trace(const struct run *run, const void *raw)
 {
-    if (!run->recorded) {
-        message_warn("no Python program was recorded, so there is no recording");
-        return 0;
-    }
-    if (!run->can_be_read)
-        return 0;
+    const struct values *values = raw;
     struct recording recording = {0};
     struct err err = {0};
+    if (!run->can_be_read)
+        return 0;
     int result = input_read(run->path, &recording, &err);
     if (result == 0) {
         tell_notes(&recording);
-        if (run->left_running)
-            message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
-                         run->left_running == 1 ? "process still runs and is"
-                                                : "processes still run and are");
         message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
                      (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es",
                      run->path);
@@ -154,7 +147,6 @@ static int run_trace(void *raw, int argc, char **argv)
     const struct values *values = raw;
     struct err err = {0};
     struct bytes settings = {0};
-    struct run run;
     if (check(values, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
@@ -165,14 +157,8 @@ static int run_trace(void *raw, int argc, char **argv)
         .settings = (char *)settings.data,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
-    int result = run_record(&options, &run, &err);
+    int code = run_command(&options, close_trace, values);
     bytes_clear(&settings);
-    if (result < 0)
-        return message_fail(&err);
-    int code = run.failed ? 0 : close_run(values, &run);
-    if (code == 0)
-        code = run_exit(&run);
-    run_clear(&run);
     return code;
 }
 
@@ -201,18 +187,13 @@ static const struct option options[] = {
      "Switch off functions called more than 100,000 times at under 10 microseconds a call, and say so."},
     {"c-calls", 0, OPTION_FLAG, NULL, offsetof(struct values, c_calls), NULL,
      "Leave out calls of C functions, which are recorded otherwise, as cProfile does. Cheaper."},
-    {"follow", 0, OPTION_FLAG, NULL, offsetof(struct values, follow), NULL,
-     "Leave out the Python processes that the program starts, which are recorded otherwise."},
     {"max-size", 0, OPTION_SIZE, "BYTES", offsetof(struct values, max_size), NULL,
      "Memory for the call tree of each process (default 256M, used only as needed). When it is full, new "
      "call "
      "paths count as their caller's time, and the loss is stated."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
-    {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL,
-     "Run a module, as python -m does. The rest of the line belongs to it."},
-    {"code", 'c', OPTION_TARGET, "CODE", offsetof(struct values, code), NULL,
-     "Run code, as python -c does. The rest of the line belongs to it."},
+    RUN_TARGET_OPTIONS(struct values),
     {0},
 };
 
@@ -220,7 +201,7 @@ const struct command command_trace = {
     .name = "trace",
     .group = "Record",
     .summary = "Record every call of a program: counts, times and call paths",
-    .arguments = "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]",
+    .arguments = RUN_ARGUMENTS,
     .description = "Runs the program under its own interpreter and records each call of each Python and C "
                    "function, in all "
                    "threads and processes, with its whole call path. The program's input, output, exit code "

@@ -223,12 +223,13 @@ static void finish(struct making *making, struct run *run)
         remove_file(making);
         return;
     }
-    run->can_be_read = is_plain_file(making);
+    run->can_be_read =
+        is_plain_file(making) && (!making->result || making->format == conversion_find("pstats", NULL));
     run->path = *kept;
     *kept = NULL;
 }
 
-int run_record(const struct run_options *options, struct run *run, struct err *err)
+static int record_run(const struct run_options *options, struct run *run, struct err *err)
 {
     *run = (struct run){0};
     struct making making = {.options = options, .fd = -1};
@@ -243,13 +244,8 @@ int run_record(const struct run_options *options, struct run *run, struct err *e
     return result;
 }
 
-void run_clear(struct run *run)
-{
-    free(run->path);
-    *run = (struct run){0};
-}
-
-int run_exit(const struct run *run)
+/* As the target ended: the same exit code, or killed by the same signal. */
+static int exit_as_target(const struct run *run)
 {
     if (run->failed)
         return MESSAGE_EXIT_MISTAKE;
@@ -266,4 +262,29 @@ int run_exit(const struct run *run)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     raise(number);
     return 128 + number;
+}
+
+static int close_recorded(const struct run *run, run_close *close, const void *values)
+{
+    if (!run->recorded) {
+        message_warn("no Python program was recorded, so there is no recording");
+        return 0;
+    }
+    if (run->left_running)
+        message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
+                     run->left_running == 1 ? "process still runs and is" : "processes still run and are");
+    return close(run, values);
+}
+
+int run_command(const struct run_options *options, run_close *close, const void *values)
+{
+    struct run run;
+    struct err err = {0};
+    if (record_run(options, &run, &err) < 0)
+        return message_fail(&err);
+    int code = run.failed ? 0 : close_recorded(&run, close, values);
+    if (code == 0)
+        code = exit_as_target(&run);
+    free(run.path);
+    return code;
 }

@@ -15,13 +15,12 @@ struct err;
 struct recording;
 
 struct run_options {
-    const char *mode;   /* "trace" */
-    const char *output; /* pattern of the result; NULL = made up */
-    const char *format; /* NULL = by suffix */
-    struct conversion
-        conversion;       /* how another format than .sonde is made; the format itself is found here */
-    const char *settings; /* lines for the session */
-    uint64_t rate_hz;     /* of sampling; 0 = a trace */
+    const char *mode;             /* "trace" */
+    const char *output;           /* pattern of the result; NULL = made up */
+    const char *format;           /* NULL = by suffix */
+    struct conversion conversion; /* how another format is made; which one is found here */
+    const char *settings;         /* lines for the session */
+    uint64_t rate_hz;             /* of sampling; 0 = a trace */
     struct target_request target;
 };
 
@@ -29,19 +28,40 @@ struct run {
     char *path;       /* of the recording; NULL = none was made */
     int status;       /* the target's, as waitpid gives it */
     bool recorded;    /* at least one Python process was */
-    bool can_be_read; /* `path` is a file, not a device */
+    bool can_be_read; /* `path` is a file that sonde reads, not a device or a picture */
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
     uint64_t samples, errors, sampler_cpu_ns; /* of a sampled run */
 };
 
-/* Runs and records. -1 when the target could not be started or the output not be opened; what goes wrong later
- * is told on standard error and leaves `failed`. */
-int run_record(const struct run_options *options, struct run *run, struct err *err);
-void run_clear(struct run *run);
+/* Tells what came of a run that recorded something; an exit code other than 0 counts more than the target's. */
+typedef int run_close(const struct run *run, const void *values);
 
-/* Ends this program as the target ended: the same exit code, or killed by the same signal. */
-int run_exit(const struct run *run);
+/* A recording command from its options to its exit code: that of the target, whose death by a signal is died too. */
+int run_command(const struct run_options *options, run_close *close, const void *values);
+
+/* Option rows that all recording commands have; `type` is the struct of values. */
+#define RUN_TARGET_OPTIONS(type)                                                                             \
+    {"follow",                                                                                               \
+     0,                                                                                                      \
+     OPTION_FLAG,                                                                                            \
+     NULL,                                                                                                   \
+     offsetof(type, follow),                                                                                 \
+     NULL,                                                                                                   \
+     "Do not record the Python processes that the program starts."},                                         \
+        {"module",                                                                                           \
+         'm',                                                                                                \
+         OPTION_TARGET,                                                                                      \
+         "MODULE",                                                                                           \
+         offsetof(type, module),                                                                             \
+         NULL,                                                                                               \
+         "Run a module, as python -m does. The rest of the line belongs to it."},                            \
+    {                                                                                                        \
+        "code", 'c', OPTION_TARGET, "CODE", offsetof(type, code), NULL,                                      \
+            "Run code, as python -c does. The rest of the line belongs to it."                               \
+    }
+
+#define RUN_ARGUMENTS "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]"
 
 #endif
