@@ -48,10 +48,18 @@ static uint32_t copy_lines(struct sample_area *area, const struct walk_process *
     return at;
 }
 
-static bool is_same(const struct sample_code *row, uint64_t code, const struct names_code *names)
+/* Whether the row is about the object that lies at the address now: an address may be used again. Reads it in place
+ * when a thread looks at its own frames, whose code is alive. */
+static bool is_same(const struct sample_code *row, const struct walk_process *process, uint64_t code)
 {
-    return row->address == code && row->name_at == names->name && row->filename_at == names->filename &&
-           row->lines_at == names->lines && row->first_line == names->first_line;
+    unsigned char copy[LAYOUT_CODE_LIMIT];
+    const struct layout *layout = process->layout;
+    const unsigned char *bytes =
+        row->address == code ? memory_view(&process->memory, true, code, copy, sizeof copy) : NULL;
+    return bytes && row->name_at == memory_word(bytes + layout->code_name) &&
+           row->filename_at == memory_word(bytes + layout->code_filename) &&
+           row->lines_at == memory_word(bytes + layout->code_lines) &&
+           row->first_line == memory_int(bytes + layout->code_first_line);
 }
 
 static uint32_t add_code(struct sample_area *area, const struct walk_process *process, uint64_t code,
@@ -81,16 +89,16 @@ static uint32_t add_code(struct sample_area *area, const struct walk_process *pr
 uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code)
 {
     struct names_code names;
-    if (!names_read_code(process->layout, &process->memory, process->code_type, code, &names))
-        return 0;
     uint32_t at = (uint32_t)((code >> 4) * 0x9e3779b97f4a7c15u >> 40) & (SAMPLE_AREA_INDEX - 1);
     for (uint32_t tries = 0; tries < 64; tries++, at = (at + 1) & (SAMPLE_AREA_INDEX - 1)) {
         uint32_t found = __atomic_load_n(&area->index[at], __ATOMIC_ACQUIRE);
         if (found) {
-            if (is_same(&area->codes[found - 1], code, &names))
+            if (is_same(&area->codes[found - 1], process, code))
                 return found - 1;
             continue;
         }
+        if (!names_read_code(process->layout, &process->memory, process->code_type, code, &names))
+            return 0;
         uint32_t id = add_code(area, process, code, &names);
         if (id)
             __atomic_compare_exchange_n(&area->index[at], &found, id + 1, false, __ATOMIC_RELEASE,
