@@ -232,8 +232,10 @@ static void put_damage(const struct recording *recording, struct bytes *out)
 
 static const char *ending(const struct recording *recording)
 {
+    if (recording->chunks_count == 0 && recording_meta(recording, "mode"))
+        return "a file of another tool";
     if (recording->chunks_count == 0)
-        return "no chunks (empty, or not a .sonde file)";
+        return "empty: the recorder was killed before it wrote anything";
     return recording->damage.complete ? "closed by the recorder"
                                       : "not closed: still being recorded, or the recorder was killed";
 }
