@@ -8,8 +8,12 @@
 #include <frameobject.h>
 
 #include <internal/pycore_interp.h>
+#include <internal/pycore_object.h>
 #include <internal/pycore_pystate.h>
 #include <internal/pycore_runtime.h>
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_dict.h>
+#endif
 #if PY_VERSION_HEX >= 0x030e0000
 #include <internal/pycore_interpframe.h>
 #elif PY_VERSION_HEX >= 0x030b0000
@@ -156,16 +160,21 @@ static void code(void)
 {
     PUT(code_flags, PyCodeObject, co_flags);
     PUT(code_argument_count, PyCodeObject, co_argcount);
+    PUT(code_keyword_only_count, PyCodeObject, co_kwonlyargcount);
     PUT(code_first_line, PyCodeObject, co_firstlineno);
     PUT(code_stack_size, PyCodeObject, co_stacksize);
 #if PY_VERSION_HEX < 0x030b0000
     PUT(code_locals_count, PyCodeObject, co_nlocals);
     PUT(code_locals_names, PyCodeObject, co_varnames);
     NONE(code_locals_kinds);
+    PUT(code_cell_names, PyCodeObject, co_cellvars);
+    PUT(code_free_names, PyCodeObject, co_freevars);
 #else
     PUT(code_locals_count, PyCodeObject, co_nlocalsplus);
     PUT(code_locals_names, PyCodeObject, co_localsplusnames);
     PUT(code_locals_kinds, PyCodeObject, co_localspluskinds);
+    NONE(code_cell_names);
+    NONE(code_free_names);
 #endif
     PUT(code_filename, PyCodeObject, co_filename);
     PUT(code_name, PyCodeObject, co_name);
@@ -202,6 +211,81 @@ static void objects(void)
     put("text_compact_data", sizeof(PyCompactUnicodeObject));
 }
 
+#if PY_VERSION_HEX < 0x030b0000
+/* As Objects/dict-common.h has it, which is not installed. */
+struct _dictkeysobject {
+    Py_ssize_t dk_refcnt;
+    Py_ssize_t dk_size;
+    void *dk_lookup;
+    Py_ssize_t dk_usable;
+    Py_ssize_t dk_nentries;
+    char dk_indices[];
+};
+#endif
+
+static void types(void)
+{
+    PUT(type_basic_size, PyTypeObject, tp_basicsize);
+    PUT(type_flags, PyTypeObject, tp_flags);
+    PUT(type_dictionary, PyTypeObject, tp_dict);
+    PUT(type_dictionary_offset, PyTypeObject, tp_dictoffset);
+    PUT(type_qualname, PyHeapTypeObject, ht_qualname);
+    PUT(type_cached_keys, PyHeapTypeObject, ht_cached_keys);
+#if PY_VERSION_HEX < 0x030b0000
+    NONE(managed_dictionary);
+#elif PY_VERSION_HEX < 0x030d0000
+    put("managed_dictionary", 3 * sizeof(PyObject *)); /* without a name in pycore_object.h */
+#else
+    put("managed_dictionary", -MANAGED_DICT_OFFSET);
+#endif
+}
+
+static void dictionaries(void)
+{
+    PUT(dict_keys, PyDictObject, ma_keys);
+    PUT(dict_values, PyDictObject, ma_values);
+#if PY_VERSION_HEX < 0x030b0000
+    PUT(keys_size, struct _dictkeysobject, dk_size);
+    NONE(keys_index_bytes);
+    NONE(keys_kind);
+#else
+    PUT(keys_size, struct _dictkeysobject, dk_log2_size);
+    PUT(keys_index_bytes, struct _dictkeysobject, dk_log2_index_bytes);
+    PUT(keys_kind, struct _dictkeysobject, dk_kind);
+#endif
+    PUT(keys_count, struct _dictkeysobject, dk_nentries);
+    PUT(keys_indices, struct _dictkeysobject, dk_indices);
+#if PY_VERSION_HEX < 0x030b0000
+    put("values_items", 0);
+#else
+    PUT(values_items, struct _dictvalues, values);
+#endif
+}
+
+static void values(void)
+{
+#if PY_VERSION_HEX < 0x030c0000
+    PUT(int_tag, PyVarObject, ob_size);
+    PUT(int_digits, PyLongObject, ob_digit);
+#else
+    PUT(int_tag, PyLongObject, long_value.lv_tag);
+    PUT(int_digits, PyLongObject, long_value.ob_digit);
+#endif
+    PUT(float_value, PyFloatObject, ob_fval);
+    PUT(complex_value, PyComplexObject, cval);
+    PUT(list_items, PyListObject, ob_item);
+    PUT(set_mask, PySetObject, mask);
+    PUT(set_table, PySetObject, table);
+    PUT(bytearray_data, PyByteArrayObject, ob_start);
+    PUT(slice_start, PySliceObject, start);
+    PUT(cell_value, PyCellObject, ob_ref);
+    PUT(function_qualname, PyFunctionObject, func_qualname);
+    PUT(builtin_definition, PyCFunctionObject, m_ml);
+    PUT(method_function, PyMethodObject, im_func);
+    PUT(exception_arguments, PyBaseExceptionObject, args);
+    PUT(generator_qualname, PyGenObject, gi_qualname);
+}
+
 int main(void)
 {
     printf("version 0x%08x\n", (unsigned)PY_VERSION_HEX);
@@ -210,5 +294,8 @@ int main(void)
     frame();
     code();
     objects();
+    types();
+    dictionaries();
+    values();
     return 0;
 }

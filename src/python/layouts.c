@@ -35,11 +35,14 @@
     ROW(frame_locals, 360, 352, 72, 72)                                                                      \
     ROW(code_flags, 36, 36, 48, 48)                                                                          \
     ROW(code_argument_count, 16, 16, 56, 52)                                                                 \
+    ROW(code_keyword_only_count, 24, 24, 64, 60)                                                             \
     ROW(code_first_line, 40, 40, 72, 68)                                                                     \
     ROW(code_stack_size, 32, 32, 68, 64)                                                                     \
     ROW(code_locals_count, 28, 28, 76, 72)                                                                   \
     ROW(code_locals_names, 72, 72, 96, 96)                                                                   \
     ROW(code_locals_kinds, NO, NO, 104, 104)                                                                 \
+    ROW(code_cell_names, 88, 88, NO, NO)                                                                     \
+    ROW(code_free_names, 80, 80, NO, NO)                                                                     \
     ROW(code_filename, 104, 104, 112, 112)                                                                   \
     ROW(code_name, 112, 112, 120, 120)                                                                       \
     ROW(code_qualname, NO, NO, 128, 128)                                                                     \
@@ -55,7 +58,37 @@
     ROW(text_state, 32, 32, 32, 32)                                                                          \
     ROW(text_kind_bit, 2, 2, 2, 2)                                                                           \
     ROW(text_ascii_data, 48, 48, 48, 40)                                                                     \
-    ROW(text_compact_data, 72, 72, 72, 56)
+    ROW(text_compact_data, 72, 72, 72, 56)                                                                   \
+    ROW(type_basic_size, 32, 32, 32, 32)                                                                     \
+    ROW(type_flags, 168, 168, 168, 168)                                                                      \
+    ROW(type_dictionary, 264, 264, 264, 264)                                                                 \
+    ROW(type_dictionary_offset, 288, 288, 288, 288)                                                          \
+    ROW(type_qualname, 856, 864, 864, 872)                                                                   \
+    ROW(type_cached_keys, 864, 872, 872, 880)                                                                \
+    ROW(managed_dictionary, NO, NO, 24, 24)                                                                  \
+    ROW(dict_keys, 32, 32, 32, 32)                                                                           \
+    ROW(dict_values, 40, 40, 40, 40)                                                                         \
+    ROW(keys_size, 8, 8, 8, 8)                                                                               \
+    ROW(keys_index_bytes, NO, NO, 9, 9)                                                                      \
+    ROW(keys_kind, NO, NO, 10, 10)                                                                           \
+    ROW(keys_count, 32, 32, 24, 24)                                                                          \
+    ROW(keys_indices, 40, 40, 32, 32)                                                                        \
+    ROW(values_items, 0, 0, 0, 0)                                                                            \
+    ROW(int_tag, 16, 16, 16, 16)                                                                             \
+    ROW(int_digits, 24, 24, 24, 24)                                                                          \
+    ROW(float_value, 16, 16, 16, 16)                                                                         \
+    ROW(complex_value, 16, 16, 16, 16)                                                                       \
+    ROW(list_items, 24, 24, 24, 24)                                                                          \
+    ROW(set_mask, 32, 32, 32, 32)                                                                            \
+    ROW(set_table, 40, 40, 40, 40)                                                                           \
+    ROW(bytearray_data, 40, 40, 40, 40)                                                                      \
+    ROW(slice_start, 16, 16, 16, 16)                                                                         \
+    ROW(cell_value, 16, 16, 16, 16)                                                                          \
+    ROW(function_qualname, 104, 40, 40, 40)                                                                  \
+    ROW(builtin_definition, 16, 16, 16, 16)                                                                  \
+    ROW(method_function, 16, 16, 16, 16)                                                                     \
+    ROW(exception_arguments, 24, 24, 24, 24)                                                                 \
+    ROW(generator_qualname, 56, 48, 40, 32)
 
 #define COLUMN_9(name, of_9, of_10, of_11, of_12)  .name = of_9,
 #define COLUMN_10(name, of_9, of_10, of_11, of_12) .name = of_10,
@@ -69,7 +102,23 @@ static const struct layout rows[] = {
 };
 
 /* The structures whose sizes are published, with the most that we believe. */
-enum group { RUNTIME, INTERPRETER, THREAD, FRAME, CODE, OBJECT, TYPE, TUPLE, BYTES, TEXT, GROUPS };
+enum group {
+    RUNTIME,
+    INTERPRETER,
+    THREAD,
+    FRAME,
+    CODE,
+    OBJECT,
+    TYPE,
+    TUPLE,
+    LIST,
+    DICT,
+    FLOAT,
+    INT,
+    BYTES,
+    TEXT,
+    GROUPS
+};
 
 enum { FIRST_PUBLISHED_MINOR = 13, PUBLISHED_VERSIONS = 3, PUBLISHED_WORDS = 96, GIL_LIMIT = 1024 };
 
@@ -80,7 +129,8 @@ static const struct published_size {
     [RUNTIME] = {{3, 3, 3}, 4 << 20}, [INTERPRETER] = {{6, 6, 6}, 4 << 20}, [THREAD] = {{19, 22, 22}, 16384},
     [FRAME] = {{28, 31, 39}, 1024},   [CODE] = {{34, 39, 47}, 4096},        [OBJECT] = {{44, 50, 58}, 256},
     [TYPE] = {{46, 52, 60}, 8192},    [TUPLE] = {{50, 56, 68}, 256},        [BYTES] = {{64, 74, 86}, 256},
-    [TEXT] = {{67, 77, 89}, 256},
+    [TEXT] = {{67, 77, 89}, 256},     [LIST] = {{53, 59, 71}, 256},         [DICT] = {{56, 66, 78}, 256},
+    [FLOAT] = {{59, 69, 81}, 256},    [INT] = {{61, 71, 83}, 256},
 };
 
 static const struct published_offset {
@@ -126,6 +176,13 @@ static const struct published_offset {
     {{68, 78, 90}, TEXT, AT(text_state)},
     {{69, 79, 91}, TEXT, AT(text_length)},
     {{70, 80, 92}, TEXT, AT(text_ascii_data)},
+    {{49, 55, 63}, TYPE, AT(type_flags)},
+    {{54, 60, 72}, LIST, AT(list_items)},
+    {{57, 67, 79}, DICT, AT(dict_keys)},
+    {{58, 68, 80}, DICT, AT(dict_values)},
+    {{60, 70, 82}, FLOAT, AT(float_value)},
+    {{62, 72, 84}, INT, AT(int_tag)},
+    {{63, 73, 85}, INT, AT(int_digits)},
 #undef AT
 };
 
@@ -198,6 +255,30 @@ static bool fits_walk(const struct layout *layout)
     return fits;
 }
 
+/* Objects whose shapes are not published: their fields follow the object's head, or each other. */
+static void add_object_neighbours(struct layout *layout, uint64_t type_bytes)
+{
+    uint32_t head_bytes = layout->object_type + 8;
+    layout->code_keyword_only_count = layout->code_argument_count + 8;
+    layout->type_basic_size = layout->type_name + 8;
+    layout->type_dictionary = layout->type_flags + 96;
+    layout->type_dictionary_offset = layout->type_flags + 120;
+    layout->type_qualname = (uint32_t)type_bytes + 456; /* after the tables of methods */
+    layout->type_cached_keys = (uint32_t)type_bytes + 464;
+    layout->managed_dictionary = 24;
+    layout->keys_size = 8;
+    layout->keys_index_bytes = 9;
+    layout->keys_kind = 10;
+    layout->keys_count = 24;
+    layout->keys_indices = 32;
+    layout->values_items = 8;
+    layout->complex_value = layout->cell_value = layout->slice_start = layout->builtin_definition =
+        layout->method_function = head_bytes;
+    layout->exception_arguments = head_bytes + 8;
+    layout->set_mask = layout->generator_qualname = head_bytes + 16;
+    layout->set_table = layout->bytearray_data = layout->function_qualname = head_bytes + 24;
+}
+
 /* The fields that are not published lie beside one that is; tools/probe_layouts shows it for 3.13, 3.15. */
 static int add_neighbours(const struct table *table, struct layout *layout, struct err *err)
 {
@@ -213,6 +294,7 @@ static int add_neighbours(const struct table *table, struct layout *layout, stru
     layout->code_first_traceable = layout->code_instructions - 16;
     layout->text_kind_bit = 2;
     layout->text_compact_data = layout->text_ascii_data + 16;
+    add_object_neighbours(layout, table->words[published_sizes[TYPE].word[column]]);
     if (layout->frame_stack_pointer == LAYOUT_ABSENT)
         layout->frame_stack_pointer = layout->frame_instruction + 8;
     if (layout->gil_holder > GIL_LIMIT || layout->gil_locked > GIL_LIMIT || !fits_walk(layout))

@@ -59,11 +59,14 @@ enum layout_chain {
     FIELD(frame_locals)                                                                                      \
     FIELD(code_flags)                                                                                        \
     FIELD(code_argument_count)                                                                               \
+    FIELD(code_keyword_only_count)                                                                           \
     FIELD(code_first_line)                                                                                   \
     FIELD(code_stack_size)   /* slots */                                                                     \
     FIELD(code_locals_count) /* slots */                                                                     \
     FIELD(code_locals_names)                                                                                 \
     FIELD(code_locals_kinds)                                                                                 \
+    FIELD(code_cell_names) /* up to 3.10 */                                                                  \
+    FIELD(code_free_names) /* up to 3.10 */                                                                  \
     FIELD(code_filename)                                                                                     \
     FIELD(code_name)                                                                                         \
     FIELD(code_qualname)                                                                                     \
@@ -79,7 +82,37 @@ enum layout_chain {
     FIELD(text_state)                                                                                        \
     FIELD(text_kind_bit)     /* bit of the state: kind (3 bits), compact, ascii */                           \
     FIELD(text_ascii_data)   /* the text of an ASCII string */                                               \
-    FIELD(text_compact_data) /* of any other */
+    FIELD(text_compact_data) /* of any other */                                                              \
+    FIELD(type_basic_size)                                                                                   \
+    FIELD(type_flags)                                                                                        \
+    FIELD(type_dictionary)                                                                                   \
+    FIELD(type_dictionary_offset) /* where an instance keeps its __dict__; signed */                         \
+    FIELD(type_qualname)          /* of one made by a class statement */                                     \
+    FIELD(type_cached_keys)       /* names of its instances' attributes */                                   \
+    FIELD(managed_dictionary)     /* bytes before an object: its __dict__, from 3.11 on */                   \
+    FIELD(dict_keys)                                                                                         \
+    FIELD(dict_values)                                                                                       \
+    FIELD(keys_size)        /* a word; from 3.11 on a byte: its logarithm */                                 \
+    FIELD(keys_index_bytes) /* byte: logarithm of the bytes of all indices */                                \
+    FIELD(keys_kind)        /* byte: 0 = entries with hashes */                                              \
+    FIELD(keys_count)       /* entries, deleted ones included */                                             \
+    FIELD(keys_indices)                                                                                      \
+    FIELD(values_items)                                                                                      \
+    FIELD(int_tag) /* size and sign */                                                                       \
+    FIELD(int_digits)                                                                                        \
+    FIELD(float_value)                                                                                       \
+    FIELD(complex_value)                                                                                     \
+    FIELD(list_items)                                                                                        \
+    FIELD(set_mask) /* slots less 1 */                                                                       \
+    FIELD(set_table)                                                                                         \
+    FIELD(bytearray_data)                                                                                    \
+    FIELD(slice_start) /* stop and step follow */                                                            \
+    FIELD(cell_value)                                                                                        \
+    FIELD(function_qualname)                                                                                 \
+    FIELD(builtin_definition) /* names it */                                                                 \
+    FIELD(method_function)    /* its self follows */                                                         \
+    FIELD(exception_arguments)                                                                               \
+    FIELD(generator_qualname)
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX; 0 = empty */
