@@ -135,3 +135,48 @@ bool elf_image_has_section(const struct elf_image *image, const char *prefix)
             return true;
     return false;
 }
+
+/* ---- symbols ---- */
+
+static bool is_name(const struct elf_image *image, const Elf64_Shdr *texts, uint32_t at, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    return texts->sh_offset < image->size && at < texts->sh_size && size <= texts->sh_size - at &&
+           texts->sh_offset + at <= image->size && size <= image->size - texts->sh_offset - at &&
+           memcmp(image->data + texts->sh_offset + at, name, size) == 0;
+}
+
+static void look_through(const struct elf_image *image, const Elf64_Shdr *table, const Elf64_Shdr *texts,
+                         const char *const *names, uint64_t *addresses, unsigned count)
+{
+    Elf64_Sym symbol;
+    for (uint64_t at = 0; at + sizeof symbol <= table->sh_size; at += sizeof symbol) {
+        if (!copy_out(image, table->sh_offset + at, &symbol, sizeof symbol))
+            return;
+        if (symbol.st_shndx == SHN_UNDEF)
+            continue;
+        for (unsigned i = 0; i < count; i++)
+            if (!addresses[i] && is_name(image, texts, symbol.st_name, names[i]))
+                addresses[i] = symbol.st_value;
+    }
+}
+
+bool elf_image_symbols(const struct elf_image *image, const char *const *names, uint64_t *addresses,
+                       unsigned count)
+{
+    Elf64_Ehdr header;
+    Elf64_Shdr section, texts;
+    bool any = false;
+    memset(addresses, 0, count * sizeof *addresses);
+    if (!copy_out(image, 0, &header, sizeof header))
+        return false;
+    for (unsigned index = 0; index < header.e_shnum; index++) {
+        if (!read_section(image, &header, index, &section) ||
+            (section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) ||
+            !read_section(image, &header, section.sh_link, &texts))
+            continue;
+        look_through(image, &section, &texts, names, addresses, count);
+        any = true;
+    }
+    return any;
+}

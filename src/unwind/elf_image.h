@@ -44,6 +44,11 @@ struct cursor elf_image_at(const struct elf_image *image, uint64_t address);
 /* The executable segment that holds the address, or NULL. */
 const struct elf_image_segment *elf_image_code(const struct elf_image *image, uint64_t address);
 
+/* The addresses of symbols that the file defines, by name, from .symtab and .dynsym; 0 = not there. False when there
+ * is no table at all. */
+bool elf_image_symbols(const struct elf_image *image, const char *const *names, uint64_t *addresses,
+                       unsigned count);
+
 /* Whether a section's name begins so. */
 bool elf_image_has_section(const struct elf_image *image, const char *prefix);
 

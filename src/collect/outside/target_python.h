@@ -42,12 +42,12 @@ struct target_image {
 /* A zeroed one is empty. Nothing in it is to be freed. */
 struct target_python {
     struct layout layout;
-    uint64_t runtime;           /* address of _PyRuntime */
-    uint64_t code_type;         /* of PyCode_Type */
-    uint64_t frame_type;        /* of PyFrame_Type; 0 where it is not needed (3.11+) and not exported */
-    uint64_t start, end;        /* where the file that holds it is mapped */
-    uint64_t bias;              /* address in memory - address in the file */
-    char path[512];             /* of that file, as the process names it */
+    uint64_t runtime;    /* address of _PyRuntime */
+    uint64_t code_type;  /* of PyCode_Type */
+    uint64_t frame_type; /* of PyFrame_Type; 0 where it is not needed (3.11+) and not exported */
+    uint64_t start, end; /* where the file that holds it is mapped */
+    uint64_t bias;       /* address in memory - address in the file */
+    char path[512];      /* of that file, as the process names it */
 };
 
 int target_python_find(const struct target_image *image, struct target_python *python, struct err *err);
