@@ -23,6 +23,29 @@ static inline uint32_t sample_text(struct writer *writer, const char *string)
     return writer_string(writer, string, strlen(string));
 }
 
+/* Two addresses in a library below `parent`: the first has a name and was inlined, the second has none. */
+static inline void sample_write_natives(struct writer *writer, uint32_t process, uint32_t parent)
+{
+    struct module library = {.path = sample_text(writer, "/usr/lib/libm.so.6"),
+                             .build_id = sample_text(writer, "0123456789abcdef"),
+                             .size_bytes = 900000};
+    uint32_t module = writer_module(writer, &library);
+    writer_mapping(writer, &(struct mapping){process, module, 0x7f0000001000, 0x7f0000009000, 0x1000, 5});
+    uint32_t named = writer_native_code(writer, module, 0x1234);
+    uint32_t nameless = writer_native_code(writer, module, UINT64_C(1) << 60);
+    struct symbol outer = {
+        .name = sample_text(writer, "cos"), .file = sample_text(writer, "s_sin.c"), .line = 20};
+    struct symbol inner = {.code = named,
+                           .name = sample_text(writer, "reduce"),
+                           .file = outer.file,
+                           .line = 7,
+                           .inlined_in = writer_inlining_code(writer, &outer)};
+    writer_symbol(writer, &inner);
+    uint32_t node = writer_node(writer, &(struct node){.parent = parent, .code = named});
+    writer_node(writer, &(struct node){.parent = node, .code = nameless});
+    writer_update_code(writer, nameless, &(struct code){.flags = CODE_INTERNAL});
+}
+
 /* main → len; two processes with a thread each; flushed in the middle, so that rows add up. */
 static inline void sample_write(struct writer *writer)
 {
@@ -66,6 +89,7 @@ static inline void sample_write(struct writer *writer)
         .process = second, .kind = NOTE_LOSS, .count = 9, .text = sample_text(writer, "rows lost")};
     writer_note(writer, &note);
     writer_meta(writer, "mode", "trace");
+    sample_write_natives(writer, second, below);
     process.exit_code = -9;
     process.end_ns = 77;
     writer_update_process(writer, first, &process);
@@ -109,6 +133,26 @@ static inline bool sample_definitions_hold(const struct recording *recording)
     return hold;
 }
 
+static inline bool sample_natives_hold(const struct recording *recording)
+{
+    uint32_t strings = recording->strings.count, codes = recording->codes_count;
+    bool hold = recording->modules_count;
+    for (uint32_t i = 0; i < recording->modules_count; i++)
+        hold = hold && recording->modules[i].path < strings && recording->modules[i].build_id < strings;
+    for (uint32_t i = 0; i < recording->mappings_count; i++)
+        hold = hold && recording->mappings[i].process < recording->processes_count &&
+               recording->mappings[i].module < recording->modules_count;
+    for (uint32_t i = 0; i < recording->addresses_count; i++)
+        hold = hold && recording->addresses[i].code < codes &&
+               recording->addresses[i].module < recording->modules_count;
+    for (uint32_t i = 0; i < recording->symbols_count; i++) {
+        const struct symbol *symbol = &recording->symbols[i];
+        hold = hold && symbol->code < codes && symbol->name < strings && symbol->file < strings &&
+               symbol->inlined_in < codes;
+    }
+    return hold;
+}
+
 static inline bool sample_rows_hold(const struct recording *recording)
 {
     bool hold = true;
@@ -142,7 +186,8 @@ static inline bool sample_rows_hold(const struct recording *recording)
 /* What recording.h promises to analyses. */
 static inline bool sample_invariants_hold(const struct recording *recording)
 {
-    return sample_definitions_hold(recording) && sample_rows_hold(recording);
+    return sample_definitions_hold(recording) && sample_natives_hold(recording) &&
+           sample_rows_hold(recording);
 }
 
 #endif

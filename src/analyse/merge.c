@@ -6,20 +6,26 @@
 
 #include "analyse/functions.h"
 #include "base/err.h"
+#include "store/natives.h"
 
 /* Ids of one recording → ids of the result; strings and codes are carried over when first needed. */
 struct remap {
     struct merge *merge;
     const struct recording *from;
-    uint32_t *strings; /* 0 = not carried over yet (string 0 needs no carrying) */
-    uint32_t *codes;   /* 0 = not carried over yet */
+    struct natives natives; /* of `from` */
+    uint32_t *strings;      /* 0 = not carried over yet (string 0 needs no carrying) */
+    uint32_t *codes;        /* 0 = not carried over yet */
+    uint32_t *modules;      /* 0 = not carried over yet */
     uint32_t *nodes, *processes, *threads;
     bool failed;
 };
 
-/* What makes a code itself; its flags are only what was found out about it. */
+/* What makes a code itself; its flags are only what was found out about it. Native codes without a name are
+ * told apart by their addresses, or by what they swallowed. */
 struct code_identity {
     uint32_t name, qualname, file, module, line, kind;
+    uint32_t address_module, inlined_in;
+    uint64_t address_offset;
 };
 
 static uint32_t *ids(struct remap *remap, uint32_t count)
@@ -35,6 +41,9 @@ static int remap_init(struct remap *remap, struct merge *merge, const struct rec
     *remap = (struct remap){.merge = merge, .from = from};
     remap->strings = ids(remap, from->strings.count);
     remap->codes = ids(remap, from->codes_count);
+    remap->modules = ids(remap, from->modules_count);
+    if (natives_init(&remap->natives, from, NULL) < 0)
+        remap->failed = true;
     if (recording_init(&merge->result, NULL) < 0 || strings_intern_text(&merge->codes, "") != 0)
         remap->failed = true;
     return remap->failed ? -1 : 0;
@@ -44,6 +53,8 @@ static void remap_clear(struct remap *remap)
 {
     free(remap->strings);
     free(remap->codes);
+    free(remap->modules);
+    natives_clear(&remap->natives);
     free(remap->nodes);
     free(remap->processes);
     free(remap->threads);
@@ -62,9 +73,73 @@ static uint32_t carry_string(struct remap *remap, uint32_t string)
     return remap->strings[string] = id;
 }
 
-static uint32_t add_code(struct remap *remap, const struct code *code)
+static uint32_t carry_module(struct remap *remap, uint32_t module)
 {
     struct merge *merge = remap->merge;
+    if (module == 0 || remap->modules[module])
+        return remap->modules[module];
+    struct module carried = remap->from->modules[module];
+    carried.path = carry_string(remap, carried.path);
+    carried.build_id = carry_string(remap, carried.build_id);
+    uint64_t key = map_pair(carried.path, carried.build_id);
+    uint32_t id = map_get(&merge->modules, key);
+    if (id == MAP_NONE) {
+        id = recording_add_module(&merge->result, &carried);
+        remap->failed |= !id || !map_set(&merge->modules, key, id);
+    }
+    return remap->modules[module] = remap->failed ? 0 : id;
+}
+
+/* The symbol in the result's ids. What swallows has been carried over before what it swallowed: a symbol
+ * that names another is of a hostile file, and stands alone. */
+static struct symbol carry_symbol(struct remap *remap, const struct symbol *symbol)
+{
+    return (struct symbol){.name = carry_string(remap, symbol->name),
+                           .file = carry_string(remap, symbol->file),
+                           .line = symbol->line,
+                           .inlined_in = remap->codes[symbol->inlined_in]};
+}
+
+static void identify_native(struct remap *remap, uint32_t code, struct code_identity *identity,
+                            struct symbol *symbol)
+{
+    const struct code_address *address = natives_address(&remap->natives, code);
+    const struct symbol *named = natives_symbol(&remap->natives, code);
+    if (named)
+        *symbol = carry_symbol(remap, named);
+    if (address) {
+        identity->address_module = carry_module(remap, address->module);
+        identity->address_offset = address->offset;
+    } else if (named) {
+        identity->name = symbol->name;
+        identity->file = symbol->file;
+        identity->line = symbol->line;
+        identity->inlined_in = symbol->inlined_in;
+    }
+}
+
+static void add_address(struct remap *remap, uint32_t code, const struct code_identity *identity)
+{
+    struct code_address address = {code, identity->address_module, identity->address_offset};
+    if (address.module && recording_add_address(&remap->merge->result, &address) == UINT32_MAX)
+        remap->failed = true;
+}
+
+/* Only what no recording before had a name for. */
+static void add_symbol(struct remap *remap, uint32_t code, struct symbol symbol)
+{
+    struct merge *merge = remap->merge;
+    if (remap->failed || !symbol.name || map_get(&merge->symbols, code) != MAP_NONE)
+        return;
+    symbol.code = code;
+    uint32_t row = recording_add_symbol(&merge->result, &symbol);
+    remap->failed |= row == UINT32_MAX || !map_set(&merge->symbols, code, row);
+}
+
+static uint32_t add_code(struct remap *remap, uint32_t from)
+{
+    struct merge *merge = remap->merge;
+    const struct code *code = &remap->from->codes[from];
     struct code carried = *code;
     carried.name = carry_string(remap, code->name);
     carried.qualname = carry_string(remap, code->qualname);
@@ -72,19 +147,43 @@ static uint32_t add_code(struct remap *remap, const struct code *code)
     carried.module = carry_string(remap, code->module);
     struct code_identity identity = {carried.name,   carried.qualname, carried.file,
                                      carried.module, carried.line,     carried.kind};
+    struct symbol symbol = {0};
+    identify_native(remap, from, &identity, &symbol);
     uint32_t id = strings_intern(&merge->codes, (const char *)&identity, sizeof identity);
     if (id < merge->result.codes_count)
         merge->result.codes[id].flags |= code->flags;
     else if (id == UINT32_MAX || recording_add_code(&merge->result, &carried) != id)
         remap->failed = true;
+    else
+        add_address(remap, id, &identity);
+    add_symbol(remap, id, symbol);
     return remap->failed ? 0 : id;
 }
 
 static uint32_t carry_code(struct remap *remap, uint32_t code)
 {
     if (code && !remap->codes[code])
-        remap->codes[code] = add_code(remap, &remap->from->codes[code]);
+        remap->codes[code] = add_code(remap, code);
     return remap->codes[code];
+}
+
+/* Functions that others were inlined in, in the order of their ids: what swallows comes first. */
+static void add_inlinings(struct remap *remap)
+{
+    for (uint32_t i = 1; i < remap->from->codes_count && !remap->failed; i++)
+        if (natives_symbol(&remap->natives, i) && !natives_address(&remap->natives, i))
+            carry_code(remap, i);
+}
+
+static void add_mappings(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->mappings_count && !remap->failed; i++) {
+        struct mapping mapping = remap->from->mappings[i];
+        mapping.process = remap->processes[mapping.process];
+        mapping.module = carry_module(remap, mapping.module);
+        if (recording_add_mapping(&remap->merge->result, &mapping) == UINT32_MAX)
+            remap->failed = true;
+    }
 }
 
 static void add_function(struct remap *remap, struct flat_function function)
@@ -291,9 +390,11 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
 {
     struct remap remap;
     if (remap_init(&remap, merge, recording) == 0) {
+        add_inlinings(&remap);
         add_flat_rows(&remap);
         add_nodes(&remap);
         add_processes(&remap);
+        add_mappings(&remap);
         add_threads(&remap);
         add_calls(&remap);
         add_samples(&remap);
@@ -306,8 +407,10 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
 int merge_add_totals(struct merge *merge, const struct recording *recording, struct err *err)
 {
     struct remap remap;
-    if (remap_init(&remap, merge, recording) == 0)
+    if (remap_init(&remap, merge, recording) == 0) {
+        add_inlinings(&remap);
         add_flat_rows(&remap);
+    }
     return finish_add(&remap, err);
 }
 
@@ -315,8 +418,10 @@ int merge_add_functions(struct merge *merge, const struct recording *recording,
                         const struct functions *functions, struct err *err)
 {
     struct remap remap;
-    if (remap_init(&remap, merge, recording) == 0)
+    if (remap_init(&remap, merge, recording) == 0) {
+        add_inlinings(&remap);
         add_function_table(&remap, functions);
+    }
     return finish_add(&remap, err);
 }
 
@@ -340,6 +445,8 @@ void merge_clear(struct merge *merge)
     strings_clear(&merge->codes);
     map_clear(&merge->sites);
     map_clear(&merge->nodes);
+    map_clear(&merge->modules);
+    map_clear(&merge->symbols);
     flat_clear(&merge->flat);
     *merge = (struct merge){0};
 }

@@ -24,7 +24,9 @@ struct merge {
     struct strings codes; /* what makes a code itself, as bytes → code id: both are counted from 1 */
     struct map sites;     /* (code, line) of a node → site */
     uint32_t sites_count;
-    struct map nodes; /* (parent, site) → node */
+    struct map nodes;   /* (parent, site) → node */
+    struct map modules; /* (path, build id) → module */
+    struct map symbols; /* code → symbol */
     struct flat flat;
 };
 

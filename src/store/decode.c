@@ -38,6 +38,7 @@ void decode_clear(struct decode *decode)
     ids_clear(&decode->nodes);
     ids_clear(&decode->processes);
     ids_clear(&decode->threads);
+    ids_clear(&decode->modules);
 }
 
 static enum outcome out_of_memory(struct decode *decode)
@@ -184,12 +185,63 @@ static enum outcome read_code_flags(struct decode *decode, struct rows *rows, co
     return ROW_USED;
 }
 
-/* ---- data ---- */
-
 static enum outcome added(struct decode *decode, uint32_t row)
 {
     return row == UINT32_MAX ? out_of_memory(decode) : ROW_USED;
 }
+
+static enum outcome read_module(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    struct module module = {.path = (uint32_t)values[0],
+                            .build_id = (uint32_t)values[1],
+                            .size_bytes = values[2],
+                            .flags = (uint8_t)values[3]};
+    if (!may_define(&decode->modules, rows))
+        return ROW_WRONG;
+    return define_next(decode, &decode->modules, rows, recording_add_module(decode->recording, &module));
+}
+
+/* These and symbols say little in many columns: so many at least, that a hostile byte does not buy a row. */
+static enum outcome read_mapping(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    struct mapping mapping = {.process = find(&decode->processes, values[0]),
+                              .module = find(&decode->modules, values[1]),
+                              .start = values[2],
+                              .end = values[3],
+                              .file_offset = values[4],
+                              .since_ns = values[5]};
+    if (rows->columns < 5)
+        return ROW_WRONG;
+    if (mapping.process == IDS_UNKNOWN || mapping.module == IDS_UNKNOWN)
+        return ROW_ORPHANED;
+    return added(decode, recording_add_mapping(decode->recording, &mapping));
+}
+
+static enum outcome read_address(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    (void)rows;
+    struct code_address address = {find(&decode->codes, values[0]), find(&decode->modules, values[1]),
+                                   values[2]};
+    if (address.code == IDS_UNKNOWN || address.module == IDS_UNKNOWN)
+        return ROW_ORPHANED;
+    return added(decode, recording_add_address(decode->recording, &address));
+}
+
+static enum outcome read_symbol(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    struct symbol symbol = {.code = find(&decode->codes, values[0]),
+                            .name = (uint32_t)values[1],
+                            .file = (uint32_t)values[2],
+                            .line = (uint32_t)values[3],
+                            .inlined_in = find(&decode->codes, values[4])};
+    if (rows->columns < 4)
+        return ROW_WRONG;
+    if (symbol.code == IDS_UNKNOWN || symbol.inlined_in == IDS_UNKNOWN)
+        return ROW_ORPHANED;
+    return added(decode, recording_add_symbol(decode->recording, &symbol));
+}
+
+/* ---- data ---- */
 
 static enum outcome read_meta(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
@@ -275,6 +327,10 @@ static const struct table {
     {RECORD_PROCESSES, "wuwwssssuuz", read_process},
     {RECORD_THREADS, "wwsuuu", read_thread},
     {RECORD_CODE_FLAGS, "wu", read_code_flags},
+    {RECORD_MODULES, "ssuu", read_module},
+    {RECORD_MAPPINGS, "wwuuuu", read_mapping},
+    {RECORD_ADDRESSES, "wwu", read_address},
+    {RECORD_SYMBOLS, "wssww", read_symbol},
     {RECORD_METAS, "ss", read_meta},
     {RECORD_NOTES, "wuus", read_note},
     {RECORD_CALLS, "duu", read_calls},

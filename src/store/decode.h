@@ -19,7 +19,7 @@ struct recording;
 
 struct decode {
     struct recording *recording;
-    struct ids strings, codes, nodes, processes, threads;
+    struct ids strings, codes, nodes, processes, threads, modules;
     uint32_t calls_compacted; /* rows left by the last compaction */
     uint32_t meta_rows;
     uint64_t orphaned_rows, unknown_records;

@@ -35,6 +35,10 @@ void recording_clear(struct recording *recording)
     free(recording->nodes);
     free(recording->processes);
     free(recording->threads);
+    free(recording->modules);
+    free(recording->mappings);
+    free(recording->addresses);
+    free(recording->symbols);
     free(recording->calls);
     free(recording->samples);
     free(recording->functions);
@@ -57,8 +61,11 @@ static bool make_rows_zero(struct recording *recording)
     struct process none = {.rank = UINT32_MAX, .exit_code = INT32_MIN};
     if (recording->processes_count == 0 && APPEND(recording, processes, none, UINT32_MAX) == UINT32_MAX)
         return false;
-    return recording->threads_count ||
-           APPEND(recording, threads, (struct thread){0}, UINT32_MAX) != UINT32_MAX;
+    if (recording->threads_count == 0 &&
+        APPEND(recording, threads, (struct thread){0}, UINT32_MAX) == UINT32_MAX)
+        return false;
+    return recording->modules_count ||
+           APPEND(recording, modules, (struct module){0}, UINT32_MAX) != UINT32_MAX;
 }
 
 int recording_init(struct recording *recording, struct err *err)
@@ -92,6 +99,28 @@ uint32_t recording_add_thread(struct recording *recording, const struct thread *
     if (recording->threads_count == 0 && !make_rows_zero(recording))
         return 0;
     return APPEND(recording, threads, *thread, 0);
+}
+
+uint32_t recording_add_module(struct recording *recording, const struct module *module)
+{
+    if (recording->modules_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, modules, *module, 0);
+}
+
+uint32_t recording_add_mapping(struct recording *recording, const struct mapping *mapping)
+{
+    return APPEND(recording, mappings, *mapping, UINT32_MAX);
+}
+
+uint32_t recording_add_address(struct recording *recording, const struct code_address *address)
+{
+    return APPEND(recording, addresses, *address, UINT32_MAX);
+}
+
+uint32_t recording_add_symbol(struct recording *recording, const struct symbol *symbol)
+{
+    return APPEND(recording, symbols, *symbol, UINT32_MAX);
 }
 
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row)

@@ -28,6 +28,7 @@ enum code_flag {
     CODE_LIBRARY = 1,   /* lies in the standard library or site-packages */
     CODE_THROTTLED = 2, /* switched off by --throttle after its first calls */
     CODE_IMPORT = 4,    /* the import machinery, or a module body */
+    CODE_INTERNAL = 8,  /* the interpreter's own machinery: its evaluator and its C internals */
 };
 
 struct code {
@@ -44,6 +45,41 @@ struct node {
     uint32_t parent; /* < own id */
     uint32_t code;
     uint32_t line; /* 0 = the function as a whole (call traces) */
+};
+
+/* A file that was mapped into a process: a library, or the executable. */
+struct module {
+    uint32_t path;       /* string */
+    uint32_t build_id;   /* string: lower-case hexadecimal; 0 = it has none */
+    uint64_t size_bytes; /* 0 = unknown */
+    uint8_t flags;       /* enum module_flag, or'ed */
+};
+enum module_flag {
+    MODULE_INTERPRETER = 1, /* CPython itself: libpython, or an executable that contains it */
+};
+
+/* Where a module lay in a process, from since_ns on. */
+struct mapping {
+    uint32_t process, module;
+    uint64_t start, end;
+    uint64_t file_offset; /* of `start` */
+    uint64_t since_ns;    /* monotonic; 0 = all the time */
+};
+
+/* Where a native code lies: the code itself (kind CODE_NATIVE) has no name. One row for each such code. */
+struct code_address {
+    uint32_t code, module;
+    uint64_t offset; /* as the module's file counts addresses */
+};
+
+/* What an address, or a function inlined there, is called. Of several rows with the same code the last
+ * counts. A code that others are inlined in has no address of its own. */
+struct symbol {
+    uint32_t code;
+    uint32_t name;       /* string */
+    uint32_t file;       /* string; may be 0 */
+    uint32_t line;       /* in the function: of the address, or of the call that was inlined; 0 = unknown */
+    uint32_t inlined_in; /* code of the function that swallowed it; 0 = none */
 };
 
 struct process {
@@ -161,6 +197,10 @@ struct recording {
     RECORDING_ARRAY(struct node, nodes);        /* [0] = root */
     RECORDING_ARRAY(struct process, processes); /* [0] = none */
     RECORDING_ARRAY(struct thread, threads);    /* [0] = none */
+    RECORDING_ARRAY(struct module, modules);    /* [0] = none */
+    RECORDING_ARRAY(struct mapping, mappings);
+    RECORDING_ARRAY(struct code_address, addresses);
+    RECORDING_ARRAY(struct symbol, symbols);
     RECORDING_ARRAY(struct call_row, calls);
     RECORDING_ARRAY(struct sample_row, samples); /* by thread, then time */
     RECORDING_ARRAY(struct flat_function, functions);
@@ -180,6 +220,10 @@ uint32_t recording_add_code(struct recording *recording, const struct code *code
 uint32_t recording_add_node(struct recording *recording, const struct node *node);
 uint32_t recording_add_process(struct recording *recording, const struct process *process);
 uint32_t recording_add_thread(struct recording *recording, const struct thread *thread);
+uint32_t recording_add_module(struct recording *recording, const struct module *module);
+uint32_t recording_add_mapping(struct recording *recording, const struct mapping *mapping);
+uint32_t recording_add_address(struct recording *recording, const struct code_address *address);
+uint32_t recording_add_symbol(struct recording *recording, const struct symbol *symbol);
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row);
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row);
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "store/gather.h"
+#include "store/natives.h"
 #include "store/record.h"
 
 /* Samples come by turns from all threads; so many are held to be written by thread, where each costs a few
@@ -18,6 +19,9 @@ struct writer {
     struct gather gather;
     struct recording known;  /* the definitions made so far, and the samples that are held */
     struct map codes, nodes; /* hash of the definition → id */
+    struct map modules;      /* (path, build id) → id */
+    struct map addresses;    /* hash of (module, offset) → row */
+    struct map inlinings;    /* hash of what the symbol says → row of it */
 };
 
 static uint32_t fail(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -186,6 +190,111 @@ void writer_update_code(struct writer *writer, uint32_t id, const struct code *c
     gather_row(&writer->gather, GATHER_CODE_FLAGS, 0, (uint64_t[]){id, known->flags});
 }
 
+/* ---- native code ---- */
+
+uint32_t writer_module(struct writer *writer, const struct module *module)
+{
+    const uint32_t strings[] = {module->path, module->build_id};
+    if (failed(writer) || !knows_strings(writer, strings, 2))
+        return 0;
+    uint64_t key = map_pair(module->path, module->build_id);
+    uint32_t id = map_get(&writer->modules, key);
+    if (id != MAP_NONE)
+        return id;
+    id = recording_add_module(&writer->known, module);
+    if (!id || !map_set(&writer->modules, key, id))
+        return fail_memory(writer);
+    gather_definition(&writer->gather, GATHER_MODULES, id,
+                      (uint64_t[]){module->path, module->build_id, module->size_bytes, module->flags});
+    return id;
+}
+
+void writer_mapping(struct writer *writer, const struct mapping *mapping)
+{
+    if (failed(writer) || !knows(writer, "process", mapping->process, writer->known.processes_count) ||
+        !knows(writer, "module", mapping->module, writer->known.modules_count))
+        return;
+    gather_row(&writer->gather, GATHER_MAPPINGS, 0,
+               (uint64_t[]){mapping->process, mapping->module, mapping->start, mapping->end,
+                            mapping->file_offset, mapping->since_ns});
+}
+
+/* A code without a name is itself by where it lies, or by what others are inlined in: never by being equal. */
+static uint32_t add_nameless_code(struct writer *writer)
+{
+    uint32_t id = recording_add_code(&writer->known, &(struct code){.kind = CODE_NATIVE});
+    if (!id)
+        return fail_memory(writer);
+    gather_definition(&writer->gather, GATHER_CODES, id, (uint64_t[]){0, 0, 0, 0, 0, CODE_NATIVE, 0});
+    return id;
+}
+
+uint32_t writer_native_code(struct writer *writer, uint32_t module, uint64_t offset)
+{
+    const uint64_t words[] = {module, offset};
+    const struct recording *known = &writer->known;
+    if (failed(writer) || !knows(writer, "module", module, known->modules_count))
+        return 0;
+    uint64_t key = map_hash_bytes(words, sizeof words);
+    uint32_t row;
+    while ((row = map_get(&writer->addresses, key)) != MAP_NONE &&
+           (known->addresses[row].module != module || known->addresses[row].offset != offset))
+        key++;
+    if (row != MAP_NONE)
+        return known->addresses[row].code;
+    struct code_address address = {add_nameless_code(writer), module, offset};
+    if (!address.code)
+        return 0;
+    row = recording_add_address(&writer->known, &address);
+    if (row == UINT32_MAX || !map_set(&writer->addresses, key, row))
+        return fail_memory(writer);
+    gather_row(&writer->gather, GATHER_ADDRESSES, 0, (uint64_t[]){address.code, module, offset});
+    return address.code;
+}
+
+static bool knows_symbol(struct writer *writer, const struct symbol *symbol)
+{
+    const uint32_t strings[] = {symbol->name, symbol->file};
+    return !failed(writer) && knows_strings(writer, strings, 2) &&
+           knows(writer, "code", symbol->inlined_in, writer->known.codes_count);
+}
+
+void writer_symbol(struct writer *writer, const struct symbol *symbol)
+{
+    if (!knows_symbol(writer, symbol) || !knows(writer, "code", symbol->code, writer->known.codes_count))
+        return;
+    gather_row(&writer->gather, GATHER_SYMBOLS, 0,
+               (uint64_t[]){symbol->code, symbol->name, symbol->file, symbol->line, symbol->inlined_in});
+}
+
+static bool says_the_same(const struct symbol *a, const struct symbol *b)
+{
+    return a->name == b->name && a->file == b->file && a->line == b->line && a->inlined_in == b->inlined_in;
+}
+
+uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol)
+{
+    const uint32_t words[] = {symbol->name, symbol->file, symbol->line, symbol->inlined_in};
+    if (!knows_symbol(writer, symbol))
+        return 0;
+    uint64_t key = map_hash_bytes(words, sizeof words);
+    uint32_t row;
+    while ((row = map_get(&writer->inlinings, key)) != MAP_NONE &&
+           !says_the_same(&writer->known.symbols[row], symbol))
+        key++;
+    if (row != MAP_NONE)
+        return writer->known.symbols[row].code;
+    struct symbol own = *symbol;
+    own.code = add_nameless_code(writer);
+    if (!own.code)
+        return 0;
+    row = recording_add_symbol(&writer->known, &own);
+    if (row == UINT32_MAX || !map_set(&writer->inlinings, key, row))
+        return fail_memory(writer);
+    writer_symbol(writer, &own);
+    return own.code;
+}
+
 /* ---- data ---- */
 
 void writer_calls(struct writer *writer, uint32_t process, const struct call_row *row)
@@ -304,6 +413,9 @@ void writer_abandon(struct writer *writer)
     recording_clear(&writer->known);
     map_clear(&writer->codes);
     map_clear(&writer->nodes);
+    map_clear(&writer->modules);
+    map_clear(&writer->addresses);
+    map_clear(&writer->inlinings);
     free(writer);
 }
 
@@ -318,7 +430,8 @@ int writer_sink_bytes(void *context, const void *data, size_t size, struct err *
 
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
-    uint32_t *strings, *codes, *nodes;
+    struct natives natives; /* of the recording */
+    uint32_t *strings, *codes, *nodes, *modules;
     uint32_t process_shift, thread_shift;
 };
 
@@ -333,6 +446,26 @@ static void put_strings(struct writer *writer, const struct recording *from, str
         to->strings[id] = writer_string(writer, recording_text(from, id), strings_size(&from->strings, id));
 }
 
+static struct symbol translated_symbol(const struct symbol *symbol, const struct translation *to)
+{
+    return (struct symbol){to->codes[symbol->code], to->strings[symbol->name], to->strings[symbol->file],
+                           symbol->line, to->codes[symbol->inlined_in]};
+}
+
+/* Those without a name are told apart by their addresses, or by what they swallowed. */
+static uint32_t put_code(struct writer *writer, uint32_t id, const struct code *code,
+                         const struct translation *to)
+{
+    const struct code_address *address = natives_address(&to->natives, id);
+    const struct symbol *symbol = natives_symbol(&to->natives, id);
+    if (address)
+        return writer_native_code(writer, to->modules[address->module], address->offset);
+    if (!symbol)
+        return writer_code(writer, code);
+    struct symbol inlining = translated_symbol(symbol, to);
+    return writer_inlining_code(writer, &inlining);
+}
+
 static void put_codes(struct writer *writer, const struct recording *from, struct translation *to)
 {
     for (uint32_t id = 1; id < from->codes_count; id++) {
@@ -341,7 +474,35 @@ static void put_codes(struct writer *writer, const struct recording *from, struc
         code.qualname = to->strings[code.qualname];
         code.file = to->strings[code.file];
         code.module = to->strings[code.module];
-        to->codes[id] = writer_code(writer, &code);
+        to->codes[id] = put_code(writer, id, &code, to);
+        writer_update_code(writer, to->codes[id], &code);
+    }
+}
+
+static void put_modules(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    for (uint32_t id = 1; id < from->modules_count; id++) {
+        struct module module = from->modules[id];
+        module.path = to->strings[module.path];
+        module.build_id = to->strings[module.build_id];
+        to->modules[id] = writer_module(writer, &module);
+    }
+}
+
+static void put_natives(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->mappings_count; i++) {
+        struct mapping mapping = from->mappings[i];
+        mapping.process = shifted(mapping.process, to->process_shift);
+        mapping.module = to->modules[mapping.module];
+        writer_mapping(writer, &mapping);
+    }
+    for (uint32_t id = 1; id < from->codes_count; id++) {
+        const struct symbol *symbol = natives_symbol(&to->natives, id);
+        if (!symbol || !natives_address(&to->natives, id))
+            continue;
+        struct symbol translated = translated_symbol(symbol, to);
+        writer_symbol(writer, &translated);
     }
 }
 
@@ -427,14 +588,18 @@ int writer_put_recording(struct writer *writer, const struct recording *recordin
         .strings = calloc((size_t)recording->strings.count + 1, sizeof *to.strings),
         .codes = calloc((size_t)recording->codes_count + 1, sizeof *to.codes),
         .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
+        .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
         .process_shift = writer->known.processes_count - 1,
         .thread_shift = writer->known.threads_count - 1,
     };
-    if (to.strings && to.codes && to.nodes) {
+    if (to.strings && to.codes && to.nodes && to.modules &&
+        natives_init(&to.natives, recording, &writer->gather.err) == 0) {
         put_strings(writer, recording, &to);
+        put_modules(writer, recording, &to);
         put_codes(writer, recording, &to);
         put_nodes(writer, recording, &to);
         put_processes(writer, recording, &to);
+        put_natives(writer, recording, &to);
         put_data(writer, recording, &to);
     } else {
         fail_memory(writer);
@@ -442,5 +607,7 @@ int writer_put_recording(struct writer *writer, const struct recording *recordin
     free(to.strings);
     free(to.codes);
     free(to.nodes);
+    free(to.modules);
+    natives_clear(&to.natives);
     return failed(writer) ? -1 : 0;
 }

@@ -42,6 +42,17 @@ void writer_update_process(struct writer *writer, uint32_t id, const struct proc
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread);
 void writer_update_code(struct writer *writer, uint32_t id, const struct code *code); /* flags only */
 
+uint32_t writer_module(struct writer *writer,
+                       const struct module *module); /* equal path and build id: equal id */
+void writer_mapping(struct writer *writer, const struct mapping *mapping);
+/* The code, without a name, of an address in a module's file (as the file itself counts: what libdw and
+ * symbols_find take). Its flags are told by writer_update_code. */
+uint32_t writer_native_code(struct writer *writer, uint32_t module, uint64_t offset);
+/* Names a code; the last word counts. */
+void writer_symbol(struct writer *writer, const struct symbol *symbol);
+/* The code of a function that others were inlined in; its own `code` is not read. Equal ones give the same. */
+uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol);
+
 void writer_calls(struct writer *writer, uint32_t process,
                   const struct call_row *row); /* adds to earlier rows */
 /* In any order of threads; times of one thread rise. Rows are held until enough are there to write them by

@@ -11,6 +11,7 @@
 #include "analyse/functions.h"
 #include "analyse/merge.h"
 #include "base/err.h"
+#include "store/natives.h"
 #include "store/recording.h"
 
 static uint32_t text(struct recording *recording, const char *words)
@@ -218,6 +219,53 @@ static void damage_is_not_forgotten(void **state)
     recording_clear(&sum);
 }
 
+/* An address in libm, named when `name` is given as inlined in "outer", and one in a library of its own. */
+static void make_native_run(struct recording *recording, unsigned shift, const char *name, const char *own)
+{
+    make_run(recording, shift, 100);
+    struct code nameless = {.kind = CODE_NATIVE};
+    uint32_t first = recording_add_code(recording, &nameless),
+             outer = recording_add_code(recording, &nameless);
+    uint32_t second = recording_add_code(recording, &nameless);
+    struct module libm = {.path = text(recording, "libm.so"), .build_id = text(recording, "aa")};
+    struct module other = {.path = text(recording, "other.so"), .build_id = text(recording, own)};
+    uint32_t module = recording_add_module(recording, &libm);
+    recording_add_address(recording, &(struct code_address){first, module, 16});
+    recording_add_address(recording,
+                          &(struct code_address){second, recording_add_module(recording, &other), 16});
+    recording_add_mapping(recording, &(struct mapping){.process = 1, .module = module, .start = 4096});
+    uint32_t up = recording_add_node(recording, &(struct node){.code = first});
+    recording_add_node(recording, &(struct node){.parent = up, .code = second});
+    if (!name)
+        return;
+    recording_add_symbol(recording,
+                         &(struct symbol){.code = outer, .name = text(recording, "outer"), .line = 5});
+    recording_add_symbol(recording,
+                         &(struct symbol){.code = first, .name = text(recording, name), .inlined_in = outer});
+}
+
+static void addresses_are_told_apart(void **state)
+{
+    (void)state;
+    struct recording left = {0}, right = {0}, sum = {0};
+    make_native_run(&left, 3, NULL, "bb");
+    make_native_run(&right, 0, "sin", "cc");
+    merge_pair(&left, &right, &sum);
+    assert_int_equal(sum.modules_count, 4); /* libm, and two builds of the other */
+    assert_int_equal(sum.addresses_count, 3);
+    assert_int_equal(sum.mappings_count, 2);
+    assert_int_equal(sum.processes[sum.mappings[1].process].pid, 101);
+    assert_int_equal(sum.symbols_count, 2);
+    struct natives natives;
+    assert_int_equal(natives_init(&natives, &sum, NULL), 0);
+    uint32_t shared = sum.addresses[0].code; /* named by the second run only */
+    const struct symbol *symbol = natives_symbol(&natives, shared);
+    assert_string_equal(recording_text(&sum, symbol->name), "sin");
+    assert_string_equal(recording_text(&sum, natives_symbol(&natives, symbol->inlined_in)->name), "outer");
+    natives_clear(&natives);
+    recording_clear(&sum);
+}
+
 static void nothing_merges_into_nothing(void **state)
 {
     (void)state;
@@ -236,7 +284,7 @@ int main(void)
         cmocka_unit_test(equal_stacks_become_one),        cmocka_unit_test(processes_and_threads_stay_apart),
         cmocka_unit_test(metas_are_kept_when_all_agree),  cmocka_unit_test(flat_rows_are_added),
         cmocka_unit_test(stacks_can_be_added_as_a_table), cmocka_unit_test(damage_is_not_forgotten),
-        cmocka_unit_test(nothing_merges_into_nothing),
+        cmocka_unit_test(nothing_merges_into_nothing),    cmocka_unit_test(addresses_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "store/chunk.h"
 #include "store/compress.h"
 #include "store/ids.h"
+#include "store/natives.h"
 #include "store/reader.h"
 #include "store/record.h"
 #include "tests/store_sample.h"
@@ -25,13 +26,13 @@ static void read_good(const struct bytes *file, struct recording *recording)
 
 static void assert_definitions(const struct recording *recording)
 {
-    assert_int_equal(recording->codes_count, 3);
+    assert_int_equal(recording->codes_count, 6);
     assert_string_equal(recording_text(recording, recording->codes[1].name), "main");
     assert_string_equal(recording_text(recording, recording->codes[1].file), "a.py");
     assert_int_equal(recording->codes[1].line, 3);
     assert_int_equal(recording->codes[2].kind, CODE_C);
     assert_int_equal(recording->codes[2].flags, CODE_THROTTLED);
-    assert_int_equal(recording->nodes_count, 3);
+    assert_int_equal(recording->nodes_count, 5);
     assert_int_equal(recording->nodes[2].parent, 1);
     assert_int_equal(recording->nodes[2].code, 2);
     assert_int_equal(recording->nodes[2].line, 7);
@@ -45,6 +46,39 @@ static void assert_definitions(const struct recording *recording)
     assert_int_equal(recording->threads_count, 3);
     assert_string_equal(recording_text(recording, recording->threads[2].name), "pool");
     assert_int_equal(recording->threads[2].process, 2);
+}
+
+/* reduce, inlined in cos, and an address without a name. */
+static void assert_natives(const struct recording *recording)
+{
+    struct natives natives;
+    assert_int_equal(natives_init(&natives, recording, NULL), 0);
+    assert_int_equal(recording->modules_count, 2);
+    const struct module *module = &recording->modules[1];
+    assert_string_equal(recording_text(recording, module->path), "/usr/lib/libm.so.6");
+    assert_string_equal(recording_text(recording, module->build_id), "0123456789abcdef");
+    assert_int_equal(module->size_bytes, 900000);
+    const struct mapping *mapping = &recording->mappings[0];
+    assert_true(mapping->start == 0x7f0000001000 && mapping->end == 0x7f0000009000);
+    assert_int_equal(mapping->file_offset, 0x1000);
+    assert_int_equal(mapping->since_ns, 5);
+    uint32_t named = recording->nodes[3].code, nameless = recording->nodes[4].code;
+    assert_int_equal(natives_address(&natives, named)->offset, 0x1234);
+    assert_int_equal(natives_address(&natives, named)->module, 1);
+    const struct symbol *inner = natives_symbol(&natives, named);
+    assert_string_equal(recording_text(recording, inner->name), "reduce");
+    assert_int_equal(inner->line, 7);
+    const struct symbol *outer = natives_symbol(&natives, inner->inlined_in);
+    assert_string_equal(recording_text(recording, outer->name), "cos");
+    assert_string_equal(recording_text(recording, outer->file), "s_sin.c");
+    assert_int_equal(outer->line, 20);
+    assert_int_equal(outer->inlined_in, 0);
+    assert_null(natives_address(&natives, outer->code));
+    assert_true(natives_address(&natives, nameless)->offset == UINT64_C(1) << 60);
+    assert_null(natives_symbol(&natives, nameless));
+    assert_int_equal(recording->codes[nameless].flags, CODE_INTERNAL);
+    assert_null(natives_address(&natives, 1)); /* a code with a name */
+    natives_clear(&natives);
 }
 
 /* By thread, then time, as they were written. */
@@ -91,6 +125,7 @@ static void assert_data(const struct recording *recording)
 static void assert_sample(const struct recording *recording)
 {
     assert_definitions(recording);
+    assert_natives(recording);
     assert_data(recording);
     assert_true(recording->damage.complete);
     assert_false(recording->damage.truncated);
@@ -128,6 +163,8 @@ static void whole_recordings_are_copied_and_merged(void **state)
     read_good(&merged, &both);
     assert_int_equal(both.codes_count, recording.codes_count); /* equal definitions are shared */
     assert_int_equal(both.nodes_count, recording.nodes_count);
+    assert_int_equal(both.addresses_count, recording.addresses_count);
+    assert_natives(&both);
     assert_int_equal(both.threads_count, 5); /* threads and processes never are */
     assert_int_equal(both.processes[4].parent, 3);
     assert_int_equal(both.threads[4].process, 4);
@@ -264,8 +301,9 @@ static void ids_after_a_lost_chunk_are_still_right(void **state)
     assert_int_equal(recording.calls_count, 0);
     assert_string_equal(recording_meta(&recording, "mode"), "trace");
     assert_string_equal(recording_text(&recording, recording.notes[0].text), "rows lost");
-    /* 2 + 1 + 1 rows of calls, 5 samples, one function, one edge, the updates of process 1 and of a code's flags */
-    assert_int_equal(recording.damage.orphaned_rows, 13);
+    /* 2 + 1 + 1 rows of calls, 5 samples, one function, one edge, the updates of process 1 and of a code's
+     * flags, and two nodes below those that were lost */
+    assert_int_equal(recording.damage.orphaned_rows, 15);
     recording_clear(&recording);
     bytes_clear(&file);
 }
