@@ -26,14 +26,15 @@ LAYERS = {
     "import": {"base", "store"},
     "analyse": {"base", "store", "symbols"},
     "export": {"base", "store", "analyse"},
-    "show": {"base", "store", "analyse"},
+    "query": {"base", "store", "import", "analyse", "export"},
+    "show": {"base", "store", "analyse", "query"},
     "cli": None,
     "binding": None,
 }
 PYTHON_H = ("src/collect/inside/", "src/binding/")
 PRINTERS = ("src/cli/", "src/show/")
 # Bytes in, arrays out: these are compiled to WebAssembly too.
-PURE = ("src/store/reader", "src/import/", "src/analyse/")
+PURE = ("src/store/reader", "src/import/", "src/analyse/", "src/query/")
 FORBIDDEN_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core"}
 # Names of the C library that the agent puts its own functions in front of.
 INTERPOSED = {

@@ -34,6 +34,9 @@ bool tree_selection_has_sample(const struct selection *selection, const struct r
     bool idle = selection && selection->idle, gil = selection && selection->gil;
     if ((!idle && !(sample->state & SAMPLE_RUNNING)) || (gil && !(sample->state & SAMPLE_GIL)))
         return false;
+    if (selection && (sample->time_ns < selection->begin_ns ||
+                      (selection->end_ns && sample->time_ns >= selection->end_ns)))
+        return false;
     return tree_selection_has(selection, recording, sample->thread);
 }
 

@@ -24,6 +24,8 @@ struct selection {
     bool idle;                /* samples of idle threads, too */
     bool gil;                 /* only samples of threads that held the GIL */
     bool lines;               /* a function's lines are nodes of their own, where they are known */
+    uint64_t begin_ns,
+        end_ns; /* only samples of this time, up to end_ns; 0 = no limit. Calls have no times */
 };
 
 struct tree_node {

@@ -12,7 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if SIZE_MAX > UINT32_MAX
 #define BYTES_MAX_DEFAULT ((size_t)1 << 34)
+#else
+#define BYTES_MAX_DEFAULT ((size_t)3 << 30)
+#endif
 
 struct bytes {
     uint8_t *data;

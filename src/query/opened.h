@@ -1,0 +1,48 @@
+/*
+ * opened: the recordings that a page looks at, numbered from 0 in the order they were opened.
+ *
+ * Owns them; a zeroed struct holds none. What is dear to make and asked for again and again (the tree of the last
+ * selection) is kept with its recording.
+ */
+#ifndef SONDE_QUERY_OPENED_H
+#define SONDE_QUERY_OPENED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/functions.h"
+#include "analyse/tree.h"
+#include "store/recording.h"
+
+struct err;
+
+#define OPENED_MAX 64
+
+struct opened_recording {
+    char *name; /* for people */
+    struct recording recording;
+    struct selection selection; /* that the tables below were made for */
+    struct tree tree;
+    struct functions functions;
+    bool has_tree, has_functions;
+};
+
+struct opened {
+    struct opened_recording rows[OPENED_MAX];
+    uint32_t count;
+};
+
+/* Any format that sonde reads. The bytes may be freed afterwards. */
+int opened_add(struct opened *opened, const char *name, const void *data, size_t size, struct err *err);
+/* NULL with err when there is no such one. */
+struct opened_recording *opened_find(struct opened *opened, uint32_t number, struct err *err);
+void opened_clear(struct opened *opened);
+
+/* Tables of the selection, kept until another selection is asked for; NULL with err when memory ran out. */
+const struct tree *opened_tree(struct opened_recording *row, const struct selection *selection,
+                               struct err *err);
+const struct functions *opened_functions(struct opened_recording *row, const struct selection *selection,
+                                         struct err *err);
+
+#endif

@@ -1,0 +1,55 @@
+#include "query/queries.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/request.h"
+
+static const struct {
+    const char *name;
+    query_function *function;
+} table[] = {
+    {"summary", summary_query},
+    {"codes", codes_query},
+    {"functions", functions_query},
+    {"stacks", stacks_query},
+};
+
+static query_function *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return table[i].function;
+    return NULL;
+}
+
+static int answer_to(struct opened *opened, const struct request *request, struct bytes *out, struct err *err)
+{
+    query_function *function = find(request->ask);
+    if (!function)
+        return err_set(err, "the page asks for \"%s\", which this sonde does not know", request->ask);
+    struct opened_recording *row = opened_find(opened, request->recording, err);
+    if (!row)
+        return -1;
+    struct answer answer = {0};
+    answer_begin(&answer);
+    int result = function(opened, row, request, &answer, err);
+    if (result == 0)
+        result = answer_end(&answer, out, err);
+    answer_clear(&answer);
+    return result;
+}
+
+void queries_ask(struct opened *opened, const char *json, size_t size, struct bytes *out)
+{
+    struct err err = {0};
+    struct request request;
+    size_t before = out->size;
+    if (request_read(json, size, &request, &err) == 0 && answer_to(opened, &request, out, &err) == 0)
+        return;
+    out->size = before;
+    out->failed = false;
+    answer_put_error(err.text, out);
+}

@@ -1,0 +1,36 @@
+/*
+ * request: what the page asks, a flat JSON object such as {"ask": "stacks", "view": "bottom-up", "thread": 3}.
+ * Fields that a request leaves out are 0, false or empty; fields that nobody knows are passed over, so that an old
+ * program can serve a newer page. Untrusted: sizes and numbers are checked here.
+ */
+#ifndef SONDE_QUERY_REQUEST_H
+#define SONDE_QUERY_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/tree.h"
+
+struct err;
+
+#define REQUEST_TEXT_BYTES 512
+
+struct request {
+    char ask[32];
+    char view[32];
+    char text[REQUEST_TEXT_BYTES];
+    uint32_t recording; /* which of the opened ones, from 0 */
+    uint32_t other;     /* to compare with */
+    uint32_t code;      /* the chosen function */
+    uint32_t file;      /* the chosen file, a string of the recording */
+    uint32_t columns;   /* width of the picture in pixels */
+    double node_share, edge_share;
+    bool by_self;
+    bool fold; /* recursion */
+    struct selection selection;
+};
+
+int request_read(const char *json, size_t size, struct request *request, struct err *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* summary: what was recorded, how good it is, and what to look at first. */
+#include "analyse/findings.h"
+#include "analyse/timeline.h"
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/request.h"
+
+static void put_number(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void put_text(struct json *json, const struct recording *recording, const char *key, uint32_t string)
+{
+    json_key(json, key);
+    json_text(json, recording_text(recording, string), strings_size(&recording->strings, string));
+}
+
+static void put_list(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_begin_array(json);
+}
+
+static void put_processes(struct json *json, const struct recording *recording)
+{
+    put_list(json, "processes");
+    for (uint32_t i = 1; i < recording->processes_count; i++) {
+        const struct process *process = &recording->processes[i];
+        json_begin_object(json);
+        put_number(json, "id", i);
+        put_number(json, "pid", process->pid);
+        put_number(json, "parent", process->parent);
+        put_text(json, recording, "host", process->host);
+        put_text(json, recording, "command", process->command);
+        put_text(json, recording, "python", process->python);
+        put_number(json, "start_ns", process->start_ns);
+        put_number(json, "end_ns", process->end_ns);
+        if (process->rank != UINT32_MAX)
+            put_number(json, "rank", process->rank);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_threads(struct json *json, const struct recording *recording)
+{
+    put_list(json, "threads");
+    for (uint32_t i = 1; i < recording->threads_count; i++) {
+        const struct thread *thread = &recording->threads[i];
+        json_begin_object(json);
+        put_number(json, "id", i);
+        put_number(json, "process", thread->process);
+        put_number(json, "tid", thread->tid);
+        put_text(json, recording, "name", thread->name);
+        put_number(json, "start_ns", thread->start_ns);
+        put_number(json, "end_ns", thread->end_ns);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_notes(struct json *json, const struct recording *recording)
+{
+    put_list(json, "notes");
+    for (uint32_t i = 0; i < recording->notes_count; i++) {
+        json_begin_object(json);
+        put_number(json, "kind", recording->notes[i].kind);
+        put_number(json, "count", recording->notes[i].count);
+        put_number(json, "process", recording->notes[i].process);
+        put_text(json, recording, "text", recording->notes[i].text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_metas(struct json *json, const struct recording *recording)
+{
+    json_key(json, "meta");
+    json_begin_object(json);
+    for (uint32_t i = 0; i < recording->metas_count; i++)
+        put_text(json, recording, recording_text(recording, recording->metas[i].key),
+                 recording->metas[i].value);
+    json_end_object(json);
+}
+
+static void put_damage(struct json *json, const struct damage *damage)
+{
+    json_key(json, "damage");
+    json_begin_object(json);
+    put_number(json, "damaged_chunks", damage->damaged_chunks);
+    put_number(json, "orphaned_rows", damage->orphaned_rows);
+    put_number(json, "unknown_chunks", damage->unknown_chunks);
+    json_key(json, "truncated");
+    json_bool(json, damage->truncated);
+    json_key(json, "complete");
+    json_bool(json, damage->complete);
+    json_end_object(json);
+}
+
+static int put_findings(struct json *json, struct opened_recording *row, const struct selection *selection,
+                        struct err *err)
+{
+    const struct functions *functions = opened_functions(row, selection, err);
+    struct findings findings = {0};
+    if (!functions || findings_build_from(&row->recording, selection, functions, &findings, err) < 0)
+        return -1;
+    put_list(json, "findings");
+    for (uint32_t i = 0; i < findings.count; i++) {
+        json_begin_object(json);
+        json_key(json, "topic");
+        json_string(json, findings.rows[i].topic);
+        put_number(json, "code", findings.rows[i].code);
+        json_key(json, "share");
+        json_real(json, findings.rows[i].share);
+        json_key(json, "text");
+        json_string(json, findings.rows[i].text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    findings_clear(&findings);
+    return 0;
+}
+
+int summary_query(struct opened *opened, struct opened_recording *row, const struct request *request,
+                  struct answer *answer, struct err *err)
+{
+    (void)opened;
+    const struct recording *recording = &row->recording;
+    struct timeline_axis axis = timeline_axis(recording);
+    struct json *json = &answer->json;
+    json_key(json, "name");
+    json_string(json, row->name);
+    json_key(json, "sampled");
+    json_bool(json, tree_is_sampled(recording));
+    json_key(json, "flat");
+    json_bool(json, recording->functions_count && !recording->calls_count && !recording->samples_count);
+    put_number(json, "begin_ns", axis.begin_ns);
+    put_number(json, "end_ns", axis.end_ns);
+    put_metas(json, recording);
+    put_processes(json, recording);
+    put_threads(json, recording);
+    put_notes(json, recording);
+    put_damage(json, &recording->damage);
+    return put_findings(json, row, &request->selection, err);
+}

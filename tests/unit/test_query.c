@@ -1,0 +1,142 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/request.h"
+
+static const char collapsed[] = "main;work;spin 60\nmain;work 30\nmain 10\n";
+
+/* The head of the answer as text that ends with a zero; the caller frees. */
+static char *ask(struct opened *opened, const char *json, struct bytes *out)
+{
+    bytes_reset(out);
+    queries_ask(opened, json, strlen(json), out);
+    assert_true(out->size >= 8);
+    uint32_t magic, head;
+    memcpy(&magic, out->data, 4);
+    memcpy(&head, out->data + 4, 4);
+    assert_int_equal(magic, ANSWER_MAGIC);
+    assert_int_equal(head % 8, 0);
+    assert_true(head <= out->size - 8);
+    char *text = calloc(1, head + 1);
+    memcpy(text, out->data + 8, head);
+    return text;
+}
+
+/* Where the array lies, and how many items it has. */
+static const void *array(const struct bytes *out, const char *head, const char *name, uint32_t *count)
+{
+    char key[64];
+    unsigned offset, items;
+    snprintf(key, sizeof key, "\"%s\":[\"", name);
+    const char *at = strstr(head, key);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at + strlen(key), "%*3[a-z0-9]\",%u,%u]", &offset, &items), 2);
+    *count = items;
+    return out->data + 8 + strlen(head) + offset;
+}
+
+static void open_collapsed(struct opened *opened)
+{
+    struct err err = {0};
+    assert_int_equal(opened_add(opened, "x.txt", collapsed, sizeof collapsed - 1, &err), 0);
+}
+
+static void test_stacks_are_levels(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes out = {0};
+    open_collapsed(opened);
+    char *head = ask(opened, "{\"ask\":\"stacks\"}", &out);
+    uint32_t count;
+    const uint32_t *level = array(&out, head, "level", &count);
+    assert_int_equal(count, 5);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(level[i], i); /* one rectangle in each of four levels: root, main, work, spin */
+    const double *total = array(&out, head, "total", &count);
+    assert_int_equal(count, 4);
+    assert_true(total[0] == total[1]);
+    assert_true(total[2] / total[1] > 0.899 && total[2] / total[1] < 0.901);
+    assert_true(total[3] / total[1] > 0.599 && total[3] / total[1] < 0.601);
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
+static void test_bottom_up_begins_at_the_leaves(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes out = {0};
+    open_collapsed(opened);
+    char *head = ask(opened, "{\"ask\":\"stacks\",\"view\":\"bottom-up\"}", &out);
+    uint32_t count;
+    const uint32_t *level = array(&out, head, "level", &count);
+    assert_int_equal(level[2] - level[1], 3); /* spin, work, main */
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
+static void test_what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {
+        "",
+        "[]",
+        "{\"ask\":\"nonsense\"}",
+        "{\"ask\":\"stacks\",\"recording\":7}",
+        "{\"ask\":\"stacks\",\"recording\":-1}",
+        "{\"ask\":\"stacks\",\"idle\":3}",
+        "{\"ask\":12}",
+        "{\"ask\":\"stacks\"",
+    };
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes out = {0};
+    open_collapsed(opened);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char *head = ask(opened, requests[i], &out);
+        assert_memory_equal(head, "{\"error\":\"", 10);
+        free(head);
+    }
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
+static void test_unknown_fields_are_passed_over(void **state)
+{
+    (void)state;
+    struct request request;
+    struct err err = {0};
+    const char *json = "{\"new\":{\"a\":[1,2]},\"ask\":\"stacks\",\"begin_ns\":4000000000000,\"idle\":true}";
+    assert_int_equal(request_read(json, strlen(json), &request, &err), 0);
+    assert_string_equal(request.ask, "stacks");
+    assert_true(request.selection.idle);
+    assert_int_equal(request.selection.begin_ns, UINT64_C(4000000000000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stacks_are_levels),
+        cmocka_unit_test(test_bottom_up_begins_at_the_leaves),
+        cmocka_unit_test(test_what_is_wrong_is_said),
+        cmocka_unit_test(test_unknown_fields_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
