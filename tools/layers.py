@@ -34,7 +34,7 @@ LAYERS = {
 PYTHON_H = ("src/collect/inside/", "src/binding/")
 PRINTERS = ("src/cli/", "src/show/")
 # Bytes in, arrays out: these are compiled to WebAssembly too.
-PURE = ("src/store/reader", "src/import/", "src/analyse/", "src/query/")
+PURE = ("src/store/reader", "src/store/follow", "src/import/", "src/analyse/", "src/query/")
 FORBIDDEN_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "core"}
 # Names of the C library that the agent puts its own functions in front of.
 INTERPOSED = {

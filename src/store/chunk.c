@@ -73,3 +73,10 @@ bool chunk_get(const uint8_t *data, struct chunk *chunk)
     return cursor_get_u32(&cursor) == checksum_crc32c(0, data, CHUNK_HEADER_BYTES - 4) &&
            chunk->stored_bytes <= RECORD_CHUNK_MAX && chunk->raw_bytes <= RECORD_CHUNK_MAX;
 }
+
+bool chunk_begins_file(const uint8_t *data, size_t size)
+{
+    struct chunk chunk;
+    return (size >= 8 && memcmp(data, CHUNK_FILE_MAGIC, 8) == 0) ||
+           (size >= CHUNK_FILE_BYTES + CHUNK_HEADER_BYTES && chunk_get(data + CHUNK_FILE_BYTES, &chunk));
+}

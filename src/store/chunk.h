@@ -41,6 +41,10 @@ enum chunk_file { CHUNK_FILE_GOOD, CHUNK_FILE_FOREIGN, CHUNK_FILE_DAMAGED, CHUNK
 /* What the first CHUNK_FILE_BYTES say. `major` receives the version when it is good or newer. */
 enum chunk_file chunk_check_file_header(const uint8_t *data, unsigned *major);
 
+/* Whether a recording begins here. 8 bytes are enough; a file whose own header was damaged is vouched for by its
+ * first chunk. */
+bool chunk_begins_file(const uint8_t *data, size_t size);
+
 void chunk_put(struct bytes *out, const struct chunk *chunk);
 /* From CHUNK_HEADER_BYTES bytes; false when they are not a whole and sane header. */
 bool chunk_get(const uint8_t *data, struct chunk *chunk);
