@@ -8,6 +8,7 @@ namespace of the command alone, so that nothing is left mounted.
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -66,30 +67,48 @@ class Interpreter:
             self.place = None
 
     def peer_environment(self, packages):
-        """The Python of a cached virtual environment with PyPI packages, or None and why not."""
-        if self.root:
-            return None, "no package index inside the chroot"
+        """The Python of a cached virtual environment with PyPI packages, or None and why not.
+
+        In a chroot it lies inside, and its packages are put there from outside, where the package index is.
+        """
         home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        folder = pathlib.Path(home, "sonde", f"peers-{self}")
+        folder = pathlib.Path("/var/cache" if self.root else home, "sonde", f"peers-{self}")
         python = folder / "bin" / "python"
-        if not python.exists() and not succeeds([self.executable, "-m", "venv", "--without-pip", folder]):
-            shutil.rmtree(folder, ignore_errors=True)
+        enter = ["chroot", self.root] if self.root else []
+        make = [*enter, self.executable, "-m", "venv", "--without-pip", folder]
+        if not succeeds([*enter, python, "-c", ""]) and not succeeds(make):
+            shutil.rmtree(f"{self.root or ''}{folder}", ignore_errors=True)
             return None, "no virtual environment can be made"
         for package in packages:
-            install = [
-                sys.executable,
-                "-m",
-                "pip",
-                "--python",
-                python,
-                "install",
-                "--only-binary",
-                ":all:",
-                package,
-            ]
-            if not succeeds([python, "-c", f"import {package}"]) and not succeeds(install):
+            use = [*enter, python, "-c", f"import {package}"]
+            if not succeeds(use) and not (any(self.install(package, folder)) and succeeds(use)):
                 return None, f"{package} cannot be installed for {self}"
         return str(python), None
+
+    def install(self, package, folder):
+        """Tries one way after the other to put a package into the environment: yields whether it did."""
+        pip = [sys.executable, "-m", "pip"]
+        if not self.root:
+            yield succeeds(
+                [*pip, "--python", folder / "bin" / "python", "install", "--only-binary", ":all:", package]
+            )
+            return
+        version = "{}.{}".format(*self.numbers)
+        site = f"{self.root}{folder}/lib/python{version}/site-packages"
+        for_version = ["--only-binary", ":all:", "--python-version", version]
+        yield succeeds([*pip, "install", "--target", site, *for_version, package])
+        # No wheel: this machine's compiler with the chroot's headers of Python (the rest are this machine's).
+        include = f"{self.root}/usr/include"
+        if not os.path.exists(f"{include}/python{version}/Python.h"):
+            return
+        environment = {
+            **os.environ,
+            "CFLAGS": f"-O3 -DNDEBUG -fwrapv -I{include}/python{version} -idirafter {include}",
+            "SETUPTOOLS_EXT_SUFFIX": ".cpython-{}{}-{}-linux-gnu.so".format(
+                *self.numbers, platform.machine()
+            ),
+        }
+        yield succeeds([*pip, "install", "--target", site, "--no-binary", package, package], env=environment)
 
 
 def root_is_mounted():
@@ -97,8 +116,8 @@ def root_is_mounted():
         return any(line.split()[4] == "/" for line in mounts)
 
 
-def succeeds(command):
-    return subprocess.run(command, capture_output=True, check=False, timeout=180).returncode == 0
+def succeeds(command, **options):
+    return subprocess.run(command, capture_output=True, check=False, timeout=180, **options).returncode == 0
 
 
 def sonde_program():
