@@ -108,7 +108,9 @@ class Interpreter:
                 *self.numbers, platform.machine()
             ),
         }
-        yield succeeds([*pip, "install", "--target", site, "--no-binary", package, package], env=environment)
+        # pip would keep the result as a wheel of the version that it runs on itself.
+        from_source = ["--no-cache-dir", "--no-binary", package]
+        yield succeeds([*pip, "install", "--target", site, *from_source, package], env=environment)
 
 
 def root_is_mounted():
