@@ -10,22 +10,37 @@
 #include "cli/message.h"
 #include "cli/run.h"
 
-#define RATE_MAX 20000
+#define RATE_MAX     20000
+#define DURATION_MAX 1e9 /* seconds: 30 years */
 
 struct values {
     const char *output;
     const char *format;
     int64_t rate;
+    const char *duration;
     bool follow;
     bool subprocesses, nonblocking; /* py-spy's: always so here */
-    bool threads, idle, function, nolineno, full_filenames;
+    bool threads, gil, idle, function, nolineno, full_filenames;
     const char *module, *code;
 };
 
 static const struct values defaults = {.rate = 1000, .follow = true};
 
+/* py-spy's word for no limit is its default, too. 0 when it is that; -1 when it is no time. */
+static double duration_seconds(const struct values *values)
+{
+    if (!values->duration || strcmp(values->duration, "unlimited") == 0)
+        return 0;
+    char *end;
+    double seconds = strtod(values->duration, &end);
+    return end != values->duration && !*end && seconds > 0 && seconds <= DURATION_MAX ? seconds : -1;
+}
+
 static int check(const struct values *values, struct err *err)
 {
+    if (duration_seconds(values) < 0)
+        return err_set(err, "--duration must be a number of seconds, or unlimited; '%s' is neither",
+                       values->duration);
     if (values->rate < 1 || values->rate > RATE_MAX)
         return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     return 0;
@@ -42,9 +57,12 @@ static void put_settings(const struct values *values, struct bytes *out)
 static int close_record(const struct run *run, const void *values)
 {
     (void)values;
-    message_hint("%.3f s, %" PRIu32 " process%s, sampler %.3f s of CPU: %s", (double)run->elapsed_ns / 1e9,
-                 run->processes, run->processes == 1 ? "" : "es", (double)run->sampler_cpu_ns / 1e9,
-                 run->path);
+    double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
+    message_hint("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
+                 run->processes == 1 ? "" : "es", run->path);
+    message_note("Overhead: program slowed by about %.1f%%, sampler %.1f%% of a CPU; lost: %" PRIu64,
+                 100 * (double)run->overhead_ns / elapsed_ns, 100 * (double)run->sampler_cpu_ns / elapsed_ns,
+                 run->errors);
     message_note("Samples: %" PRIu64 " Errors: %" PRIu64, run->samples, run->errors);
     return 0;
 }
@@ -63,7 +81,8 @@ static int run_sampling(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
-        .conversion = {.selection = {.idle = values->idle},
+        .duration_ns = (uint64_t)(duration_seconds(values) * 1e9),
+        .conversion = {.selection = {.idle = values->idle, .gil = values->gil},
                        .frames = {.function = values->function,
                                   .no_lines = values->nolineno,
                                   .full_filenames = values->full_filenames},
@@ -85,9 +104,13 @@ static const struct option options[] = {
      "decides."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
+    {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
+     "End sampling after this time and write the recording. The program goes on, and sonde waits for it."},
     {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep threads apart in formats that would add them up."},
+    {"gil", 'g', OPTION_FLAG, NULL, offsetof(struct values, gil), NULL,
+     "Show only samples of the thread that held the GIL. The others are recorded, too."},
     {"idle", 'i', OPTION_FLAG, NULL, offsetof(struct values, idle), NULL,
      "Show sleeping threads too. They are always recorded."},
     {"function", 'F', OPTION_FLAG, NULL, offsetof(struct values, function), NULL,
@@ -105,11 +128,15 @@ const struct command command_record = {
     .group = "Record",
     .summary = "Sample where a program spends its time",
     .arguments = RUN_ARGUMENTS,
-    .description = "Runs the program under its own interpreter and notes at random instants what each of its "
-                   "threads does. "
-                   "A running thread writes down its own stack, a sleeping one is read: no sample shows a "
-                   "stack that never "
-                   "was. The program is not stopped.",
+    .description =
+        "Runs the program under its own interpreter and notes at random instants what each of its "
+        "threads does. "
+        "A running thread writes down its own stack, a sleeping one is read: no sample shows a "
+        "stack that never "
+        "was. The program is not stopped.\n\nSampling ends with the program, after --duration, or at Ctrl-C "
+        "(which the "
+        "program gets as well). The recording is then written at once; a program that goes on is "
+        "not killed but waited for, and its exit code is passed on.",
     .examples = "sonde record sim.py --steps 10\trecords into sim.<run id>.sonde\n"
                 "sonde record -r 200 -m pytest tests/\ttwo hundred samples a second\n",
     .options = options,

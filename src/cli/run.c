@@ -17,6 +17,7 @@
 #include "cli/installation.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/redact.h"
 #include "collect/recorder/recorder.h"
 #include "store/compress.h"
@@ -34,6 +35,12 @@ struct making {
     const struct conversion_format *format;
     int fd;
     struct writer *writer;
+    struct recorder_result recorded;
+    struct run *run;
+    run_close *close;
+    const void *values; /* for it */
+    bool closed;
+    int code; /* of closing; 0 = the target's counts */
 };
 
 static int append(void *context, const void *data, size_t size, struct err *err)
@@ -139,34 +146,27 @@ static void tell_refusal(uint64_t pid, bool is_target, const char *why)
         message_warn("process %" PRIu64 " runs without being recorded: %s", pid, why);
 }
 
-static int record(struct making *making, struct run *run, struct err *err)
+static void tell_progress(void *context, const struct recorder_progress *progress)
 {
-    struct bytes settings = {0};
-    bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
-               making->installation.package, making->options->settings);
-    bytes_put_u8(&settings, 0);
-    const struct recorder_options options = {
-        .argv = making->target.argv,
-        .agent = making->installation.agent,
-        .settings = settings.failed ? "" : (char *)settings.data,
-        .writer = making->writer,
-        .describe = redact_words,
-        .refused = tell_refusal,
+    (void)context;
+    progress_show(progress->elapsed_ns, progress->samples, progress->errors);
+}
+
+static void fill_run(struct making *making)
+{
+    const struct recorder_result *result = &making->recorded;
+    *making->run = (struct run){
+        .status = result->status,
+        .processes = result->processes,
+        .left_running = result->left_running,
+        .recorded = result->processes > 0,
+        .elapsed_ns = result->end_ns - result->start_ns,
+        .overhead_ns = making->options->rate_hz ? result->slowdown_ns : result->overhead_ns,
+        .memory_bytes = result->memory_bytes,
+        .samples = result->samples,
+        .errors = result->errors,
+        .sampler_cpu_ns = result->sampler_cpu_ns,
     };
-    struct recorder_result result;
-    int outcome = recorder_run(&options, &result, err);
-    bytes_clear(&settings);
-    run->status = result.status;
-    run->processes = result.processes;
-    run->left_running = result.left_running;
-    run->recorded = result.processes > 0;
-    run->elapsed_ns = result.end_ns - result.start_ns;
-    run->overhead_ns = result.overhead_ns;
-    run->memory_bytes = result.memory_bytes;
-    run->samples = result.samples;
-    run->errors = result.errors;
-    run->sampler_cpu_ns = result.sampler_cpu_ns;
-    return outcome;
 }
 
 static int convert(const struct making *making, struct err *err)
@@ -194,13 +194,13 @@ static void finish(struct making *making, struct run *run)
 {
     struct err err = {0};
     put_number(making->writer, "elapsed_ns", run->elapsed_ns);
+    put_number(making->writer, "overhead_ns", run->overhead_ns);
     if (making->options->rate_hz) {
         put_number(making->writer, "rate_hz", making->options->rate_hz);
         put_number(making->writer, "samples", run->samples);
         put_number(making->writer, "errors", run->errors);
         put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
     } else {
-        put_number(making->writer, "overhead_ns", run->overhead_ns);
         put_number(making->writer, "memory_bytes", run->memory_bytes);
     }
     int result = writer_close(making->writer, &err);
@@ -229,18 +229,70 @@ static void finish(struct making *making, struct run *run)
     *kept = NULL;
 }
 
-static int record_run(const struct run_options *options, struct run *run, struct err *err)
+static int close_recorded(const struct run *run, run_close *close, const void *values)
 {
-    *run = (struct run){0};
-    struct making making = {.options = options, .fd = -1};
-    int result = open_all(&making, err);
+    if (!run->recorded) {
+        message_warn("no Python program was recorded, so there is no recording");
+        return 0;
+    }
+    if (run->goes_on)
+        message_hint("sampling has ended, the program goes on");
+    else if (run->left_running)
+        message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
+                     run->left_running == 1 ? "process still runs and is" : "processes still run and are");
+    return close(run, values);
+}
+
+static void close_run(struct making *making, bool goes_on)
+{
+    progress_wipe();
+    fill_run(making);
+    making->run->goes_on = goes_on;
+    finish(making, making->run);
+    making->code = making->run->failed ? 0 : close_recorded(making->run, making->close, making->values);
+    making->closed = true;
+}
+
+static void end_early(void *context)
+{
+    close_run(context, true);
+}
+
+static int record(struct making *making, struct err *err)
+{
+    struct bytes settings = {0};
+    bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
+               making->installation.package, making->options->settings);
+    bytes_put_u8(&settings, 0);
+    const struct recorder_options options = {
+        .argv = making->target.argv,
+        .agent = making->installation.agent,
+        .settings = settings.failed ? "" : (char *)settings.data,
+        .writer = making->writer,
+        .describe = redact_words,
+        .refused = tell_refusal,
+        .duration_ns = making->options->duration_ns,
+        .ends_at_interrupt = making->options->rate_hz > 0,
+        .context = making,
+        .progress = making->options->rate_hz && progress_is_wanted() ? tell_progress : NULL,
+        .ended = end_early,
+    };
+    int outcome = recorder_run(&options, &making->recorded, err);
+    bytes_clear(&settings);
+    if (outcome == 0 && !making->closed)
+        close_run(making, false);
+    making->run->status = making->recorded.status;
+    return outcome;
+}
+
+static int record_run(struct making *making, struct err *err)
+{
+    int result = open_all(making, err);
     if (result == 0)
-        result = record(&making, run, err);
-    if (result == 0)
-        finish(&making, run);
-    else if (making.fd >= 0)
-        remove_file(&making);
-    close_all(&making);
+        result = record(making, err);
+    if (result < 0 && making->fd >= 0)
+        remove_file(making);
+    close_all(making);
     return result;
 }
 
@@ -264,27 +316,14 @@ static int exit_as_target(const struct run *run)
     return 128 + number;
 }
 
-static int close_recorded(const struct run *run, run_close *close, const void *values)
-{
-    if (!run->recorded) {
-        message_warn("no Python program was recorded, so there is no recording");
-        return 0;
-    }
-    if (run->left_running)
-        message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
-                     run->left_running == 1 ? "process still runs and is" : "processes still run and are");
-    return close(run, values);
-}
-
 int run_command(const struct run_options *options, run_close *close, const void *values)
 {
-    struct run run;
+    struct run run = {0};
+    struct making making = {.options = options, .fd = -1, .run = &run, .close = close, .values = values};
     struct err err = {0};
-    if (record_run(options, &run, &err) < 0)
+    if (record_run(&making, &err) < 0)
         return message_fail(&err);
-    int code = run.failed ? 0 : close_recorded(&run, close, values);
-    if (code == 0)
-        code = exit_as_target(&run);
+    int code = making.code ? making.code : exit_as_target(&run);
     free(run.path);
     return code;
 }

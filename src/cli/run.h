@@ -21,6 +21,7 @@ struct run_options {
     struct conversion conversion; /* how another format is made; which one is found here */
     const char *settings;         /* lines for the session */
     uint64_t rate_hz;             /* of sampling; 0 = a trace */
+    uint64_t duration_ns;         /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
     struct target_request target;
 };
 
@@ -32,7 +33,9 @@ struct run {
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
-    uint64_t samples, errors, sampler_cpu_ns; /* of a sampled run */
+    uint64_t samples, errors,
+        sampler_cpu_ns; /* of a sampled run; overhead_ns is then what it slowed the program */
+    bool goes_on;       /* sampling has ended and the program has not */
 };
 
 /* Tells what came of a run that recorded something; an exit code other than 0 counts more than the target's. */

@@ -93,6 +93,7 @@ struct sample_area {
     uint64_t lost_threads; /* no slot was free */
     uint64_t rejected[WALK_REASONS];
     uint64_t sampler_cpu_ns;
+    uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */
 
     uint32_t index[SAMPLE_AREA_INDEX]; /* row + 1 */
     struct sample_code codes[SAMPLE_AREA_CODES];

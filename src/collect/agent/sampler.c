@@ -68,20 +68,32 @@ static void take_sample(struct sample_slot *slot)
     __atomic_fetch_add(&slot->due, due, __ATOMIC_ACQ_REL);
 }
 
+static uint64_t now_ticks(void)
+{
+    return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
+}
+
+static void answer(struct sample_slot *slot)
+{
+    uint32_t unused = 0;
+    uint64_t begin = now_ticks();
+    __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
+    if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        take_sample(slot);
+        __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+    }
+    __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&area->handler_ticks, now_ticks() - begin, __ATOMIC_RELAXED);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
     int saved = errno;
     uint32_t place = (uint32_t)info->si_value.sival_int;
     struct sample_slot *slot = area && place < SAMPLE_AREA_SLOTS ? &area->slots[place] : NULL;
-    if (slot && slot->tid == (uint64_t)syscall(SYS_gettid)) {
-        uint32_t unused = 0;
-        __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
-        if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-            take_sample(slot);
-            __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
-        }
-    }
+    if (slot && slot->tid == (uint64_t)syscall(SYS_gettid))
+        answer(slot);
     errno = saved;
 }
 
@@ -205,8 +217,7 @@ static void end_slot(uint32_t place)
     write_repeats(thread, slot);
     task_list_close(&thread->task);
     *thread = (struct watched){0};
-    __atomic_store_n(&slot->end_ticks, area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter(),
-                     __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->end_ticks, now_ticks(), __ATOMIC_RELEASE);
 }
 
 static void begin_slot(uint32_t tid)
@@ -220,7 +231,7 @@ static void begin_slot(uint32_t tid)
         slot->state = 0;
         slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;
-        slot->start_ticks = area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
+        slot->start_ticks = now_ticks();
         task_list_name(&watched[place].task, slot->name, sizeof slot->name);
         slot->generation++;
         if (place >= area->slot_count)

@@ -116,15 +116,20 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
     return followed->drain || followed->sample_drain ? 0 : -1;
 }
 
+void followed_stop(struct followed *followed)
+{
+    if (followed->drain)
+        ((struct arena *)followed->memory)->stop = 1;
+    else
+        ((struct sample_area *)followed->memory)->stop = 1;
+}
+
 void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code)
 {
     followed->process.end_ns = ended ? clock_monotonic_ns() : 0;
     followed->process.exit_code = exit_code;
     writer_update_process(writer, followed->id, &followed->process);
-    if (followed->drain)
-        ((struct arena *)followed->memory)->stop = 1;
-    else
-        ((struct sample_area *)followed->memory)->stop = 1;
+    followed_stop(followed);
     munmap(followed->memory, followed->memory_bytes);
     drain_free(followed->drain);
     sample_drain_free(followed->sample_drain);

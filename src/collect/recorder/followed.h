@@ -40,6 +40,8 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
 /* Writes what is new; finish: for the last time. */
 void followed_drain(struct followed *followed, const struct clock_rate *rate);
 void followed_finish(struct followed *followed, const struct clock_rate *rate);
+/* No more is to be recorded of it, though it goes on. What it has is still to be drained. */
+void followed_stop(struct followed *followed);
 /* Whether it has ended (asked without a pidfd, too). */
 bool followed_has_ended(const struct followed *followed);
 

@@ -29,6 +29,8 @@
 #define LAST_INTERVAL_NS    10000000000u
 #define ORPHAN_GRACE_MS     100 /* for children that end together with the target */
 #define RING_INTERVAL_MS    20
+#define PROGRESS_NS         200000000u
+#define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
 #define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
 #define CLOCK_TOLERANCE     0.001 /* a counter that changes its rate by more is not to be trusted */
 
@@ -45,6 +47,9 @@ struct recorder {
     struct clock_pair start;
     double first_rate; /* ns per tick at the first checkpoint */
     uint64_t interval_ns, next_ns;
+    uint64_t over_ns;     /* when sampling ends though the program goes on; 0 = it does not */
+    uint64_t progress_ns; /* when it is told next */
+    bool over;
     struct witness witness;
 };
 
@@ -119,6 +124,7 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         result->samples += counts.samples;
         result->errors += counts.errors;
         result->sampler_cpu_ns += counts.sampler_cpu_ns;
+        result->slowdown_ns += counts.slowdown_ns;
         return;
     }
     result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory);
@@ -174,6 +180,13 @@ static struct followed *new_followed(struct recorder *recorder)
     return &recorder->followed[recorder->count++];
 }
 
+/* The earliest counts. */
+static void end_sampling_at(struct recorder *recorder, uint64_t ns)
+{
+    if (!recorder->over_ns || ns < recorder->over_ns)
+        recorder->over_ns = ns;
+}
+
 static void take_process(struct recorder *recorder, const struct session_hello *hello, pid_t pid, int fd)
 {
     const struct recorder_options *options = recorder->options;
@@ -184,10 +197,13 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     struct followed *followed = new_followed(recorder);
     if (!followed)
         return;
-    if (followed_open(followed, pid, parent_id, hello, fd, options->writer, options->describe) == 0)
-        recorder->result->processes++;
-    else
+    if (followed_open(followed, pid, parent_id, hello, fd, options->writer, options->describe) < 0) {
         recorder->count--;
+        return;
+    }
+    recorder->result->processes++;
+    if (options->duration_ns)
+        end_sampling_at(recorder, followed->process.start_ns + options->duration_ns);
 }
 
 static void note_refusal(struct recorder *recorder, const struct session_hello *hello, pid_t pid)
@@ -264,6 +280,8 @@ static void reap_target(struct recorder *recorder)
         return;
     recorder->target_ended = true;
     recorder->result->status = status;
+    if (recorder->over)
+        return;
     recorder->result->end_ns = clock_monotonic_ns();
     take_messages(recorder);
     struct followed *followed = find_followed(recorder, recorder->target);
@@ -278,6 +296,8 @@ static void forward(struct recorder *recorder, const struct signalfd_siginfo *in
     bool to_group = witness_saw(&recorder->witness, (int)info->ssi_signo) || info->ssi_code == SI_KERNEL;
     if (!to_group && !recorder->target_ended)
         kill(recorder->target, (int)info->ssi_signo);
+    if (info->ssi_signo == SIGINT && recorder->options->ends_at_interrupt)
+        end_sampling_at(recorder, clock_monotonic_ns() + INTERRUPT_GRACE_NS);
 }
 
 static void take_pending_signals(struct recorder *recorder)
@@ -310,12 +330,9 @@ static void checkpoint(struct recorder *recorder)
         if (recorder->followed[i].memory)
             followed_drain(&recorder->followed[i], &rate);
     writer_flush(recorder->options->writer);
-    uint64_t now = clock_monotonic_ns();
-    recorder->next_ns = now + recorder->interval_ns;
+    recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
     recorder->interval_ns =
         recorder->interval_ns * 2 < LAST_INTERVAL_NS ? recorder->interval_ns * 2 : LAST_INTERVAL_NS;
-    if (recorder->options->checkpoint)
-        recorder->options->checkpoint(now - recorder->result->start_ns);
 }
 
 static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)
@@ -376,18 +393,48 @@ static bool empty_rings(struct recorder *recorder)
     return any;
 }
 
+static void tell_progress(struct recorder *recorder, uint64_t now)
+{
+    const struct recorder_options *options = recorder->options;
+    struct recorder_progress progress = {.elapsed_ns = now - recorder->result->start_ns,
+                                         .samples = recorder->result->samples,
+                                         .errors = recorder->result->errors};
+    if (!options->progress || now < recorder->progress_ns)
+        return;
+    for (size_t i = 0; i < recorder->count; i++) {
+        if (!recorder->followed[i].memory || !recorder->followed[i].sample_drain)
+            continue;
+        struct sample_counts counts = sample_drain_counts(recorder->followed[i].sample_drain);
+        progress.samples += counts.samples;
+        progress.errors += counts.errors;
+    }
+    recorder->progress_ns = now + PROGRESS_NS;
+    options->progress(options->context, &progress);
+}
+
+/* How long nothing has to be done, in milliseconds. */
+static int patience_ms(struct recorder *recorder, uint64_t now)
+{
+    uint64_t until = recorder->next_ns;
+    if (recorder->over_ns && recorder->over_ns < until)
+        until = recorder->over_ns;
+    if (recorder->options->progress && recorder->progress_ns < until)
+        until = recorder->progress_ns;
+    uint64_t wait_ms = until > now ? (until - now) / 1000000u + 1 : 0;
+    return (int)(empty_rings(recorder) && wait_ms > RING_INTERVAL_MS ? RING_INTERVAL_MS : wait_ms);
+}
+
 static void follow_until_end(struct recorder *recorder)
 {
     while (!recorder->target_ended) {
         uint64_t now = clock_monotonic_ns();
-        if (now >= recorder->next_ns) {
+        if (recorder->over_ns && now >= recorder->over_ns)
+            return;
+        tell_progress(recorder, now);
+        if (now >= recorder->next_ns)
             checkpoint(recorder);
-            continue;
-        }
-        uint64_t wait_ms = (recorder->next_ns - now) / 1000000u + 1;
-        if (empty_rings(recorder) && wait_ms > RING_INTERVAL_MS)
-            wait_ms = RING_INTERVAL_MS;
-        wait_and_handle(recorder, (int)wait_ms);
+        else
+            wait_and_handle(recorder, patience_ms(recorder, now));
     }
     uint64_t until = clock_monotonic_ns() + ORPHAN_GRACE_MS * 1000000u;
     while (still_running(recorder) && clock_monotonic_ns() < until) {
@@ -417,6 +464,23 @@ static void finish_all(struct recorder *recorder)
             finish(recorder, &recorder->followed[i], false, INT32_MIN);
     note_clock(recorder);
     writer_flush(recorder->options->writer);
+}
+
+/* The program goes on without being sampled; sonde stays its parent, passes signals on and ends as it does. */
+static void see_off(struct recorder *recorder)
+{
+    recorder->over = true;
+    recorder->result->end_ns = clock_monotonic_ns();
+    close(recorder->listener); /* processes that start from now on find nobody */
+    recorder->listener = -1;
+    for (size_t i = 0; i < recorder->count; i++)
+        if (recorder->followed[i].memory)
+            followed_stop(&recorder->followed[i]);
+    finish_all(recorder);
+    if (recorder->options->ended)
+        recorder->options->ended(recorder->options->context);
+    while (!recorder->target_ended)
+        wait_and_handle(recorder, -1);
 }
 
 static int start(struct recorder *recorder, struct err *err)
@@ -454,7 +518,10 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
         recorder.interval_ns = FIRST_CHECKPOINT_NS;
         recorder.next_ns = result->start_ns + FIRST_CHECKPOINT_NS;
         follow_until_end(&recorder);
-        finish_all(&recorder);
+        if (recorder.target_ended)
+            finish_all(&recorder);
+        else
+            see_off(&recorder);
     }
     if (recorder.listener >= 0)
         close(recorder.listener);

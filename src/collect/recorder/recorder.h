@@ -13,6 +13,10 @@
 
 struct err;
 
+struct recorder_progress {
+    uint64_t elapsed_ns, samples, errors;
+};
+
 struct recorder_options {
     char *const *argv; /* the target */
     const char *agent; /* path of libsonde_agent.so */
@@ -22,8 +26,12 @@ struct recorder_options {
     followed_describe *describe;
     /* Told at once when a Python cannot be recorded. */
     void (*refused)(uint64_t pid, bool is_target, const char *why);
-    /* Called at every checkpoint; may be NULL. */
-    void (*checkpoint)(uint64_t elapsed_ns);
+    uint64_t duration_ns;   /* sampling ends so long after it began; 0 = with the program */
+    bool ends_at_interrupt; /* sampling ends at SIGINT, which the program gets as well */
+    void *context;          /* for what follows; each may be NULL */
+    void (*progress)(void *context, const struct recorder_progress *progress); /* a few times a second */
+    /* Sampling has ended, the program goes on and is waited for; all has been given to the writer. */
+    void (*ended)(void *context);
 };
 
 struct recorder_result {
@@ -35,7 +43,8 @@ struct recorder_result {
     uint64_t memory_bytes; /* of the largest call tree */
     uint64_t samples, errors;
     uint64_t sampler_cpu_ns;
-    bool target_refused; /* the target itself cannot be recorded and was not run */
+    uint64_t slowdown_ns; /* estimated from the number of signals and the time in their handler */
+    bool target_refused;  /* the target itself cannot be recorded and was not run */
 };
 
 /* 0 when the target ran, whatever became of it; -1 when it could not be started. */

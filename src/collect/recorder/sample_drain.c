@@ -10,6 +10,9 @@
 
 #define NOT_MAPPED UINT32_MAX
 
+/* What a signal costs beside the time in its handler: measured on one machine (see bench), so a rough guide. */
+#define SIGNAL_COST_NS 5000
+
 /* What is known of the thread in a slot. */
 struct drained_slot {
     uint32_t generation; /* of the thread; 0 = none yet */
@@ -27,6 +30,7 @@ struct sample_drain {
     struct map lines; /* (row, offset) → line */
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
     struct sample_counts counts;
+    double ns_per_tick;
     uint64_t senseless;
 };
 
@@ -218,6 +222,7 @@ static void end_thread(struct sample_drain *drain, uint32_t place, const struct 
 
 void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate)
 {
+    drain->ns_per_tick = rate->ns_per_tick;
     uint32_t count =
         drain->area->slot_count < SAMPLE_AREA_SLOTS ? drain->area->slot_count : SAMPLE_AREA_SLOTS;
     for (uint32_t place = 0; place < count; place++) {
@@ -255,11 +260,15 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
     note(drain, area->lost_full, "samples lost because the recorder was too slow");
     note(drain, area->lost_threads, "times that a thread could not be sampled because there were too many");
     note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
-    drain->counts.errors += area->lost_full;
-    drain->counts.sampler_cpu_ns = area->sampler_cpu_ns;
 }
 
 struct sample_counts sample_drain_counts(const struct sample_drain *drain)
 {
-    return drain->counts;
+    const struct sample_area *area = drain->area;
+    struct sample_counts counts = drain->counts;
+    counts.errors += area->lost_full;
+    counts.sampler_cpu_ns = area->sampler_cpu_ns;
+    counts.slowdown_ns =
+        (uint64_t)((double)area->handler_ticks * drain->ns_per_tick) + area->signals * SIGNAL_COST_NS;
+    return counts;
 }

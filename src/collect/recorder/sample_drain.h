@@ -25,6 +25,7 @@ struct sample_counts {
     uint64_t samples; /* of running and sleeping threads */
     uint64_t errors;  /* asked for and lost: rejected, no room */
     uint64_t sampler_cpu_ns;
+    uint64_t slowdown_ns; /* that the program's threads lost to it, estimated */
 };
 struct sample_counts sample_drain_counts(const struct sample_drain *drain);
 

@@ -1,0 +1,15 @@
+/*
+ * progress: one line on the terminal while a program is sampled, written over again and again and wiped at the end.
+ * Nothing without a terminal, with --quiet, or in the first second.
+ */
+#ifndef SONDE_CLI_PROGRESS_H
+#define SONDE_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool progress_is_wanted(void);
+void progress_show(uint64_t elapsed_ns, uint64_t samples, uint64_t errors);
+void progress_wipe(void);
+
+#endif
