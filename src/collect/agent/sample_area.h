@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "python/walk.h"
 
 #define SAMPLE_AREA_MAGIC 0x6d61732d65646e73u
@@ -100,6 +101,12 @@ struct sample_area {
     uint8_t text[SAMPLE_AREA_TEXT_BYTES];
     struct sample_slot slots[SAMPLE_AREA_SLOTS];
 };
+
+/* In the ticks of this area. */
+static inline uint64_t sample_area_now(const struct sample_area *area)
+{
+    return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
+}
 
 /* The row of a code object, made when it is new; 0 when the tables are full. Async-signal-safe. */
 uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code);

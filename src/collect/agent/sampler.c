@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,11 +20,10 @@
 #include "base/clock.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/stack_sample.h"
-#include "collect/agent/task_list.h"
+#include "collect/agent/thread_watch.h"
 
 #define STACK_BYTES    (256 * 1024)
 #define TLS_BYTES      8192 /* copied from either side of the thread pointer */
-#define REPEATS_MAX    64   /* ticks of an unchanged sleep that one record may stand for */
 #define TRIES_MAX      5
 #define PATIENCE_TICKS 200 /* how long a paused sampler waits for the end of an exec */
 
@@ -36,19 +34,8 @@ static int signal_number;
 static uint32_t paused;
 static bool is_main; /* the process that the recorder started */
 
-/* What the sampler remembers of a thread, beside its slot. */
-struct watched {
-    struct task task;
-    struct task_times times; /* when it was last seen asleep */
-    bool asleep;             /* its stack has been written and cannot have changed since */
-    uint32_t repeats;        /* ticks since then, not written yet */
-    struct task_times seen;  /* at the last tick */
-    uint64_t seen_ns;
-    bool ran;        /* at the last tick */
-    uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
-};
-
 static struct watched *watched; /* one for each slot */
+static struct thread_watch watch;
 
 /* ---- in the threads ---- */
 
@@ -68,22 +55,17 @@ static void take_sample(struct sample_slot *slot)
     __atomic_fetch_add(&slot->due, due, __ATOMIC_ACQ_REL);
 }
 
-static uint64_t now_ticks(void)
-{
-    return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
-}
-
 static void answer(struct sample_slot *slot)
 {
     uint32_t unused = 0;
-    uint64_t begin = now_ticks();
+    uint64_t begin = sample_area_now(area);
     __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
     if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         take_sample(slot);
         __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
     }
     __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&area->handler_ticks, now_ticks() - begin, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&area->handler_ticks, sample_area_now(area) - begin, __ATOMIC_RELAXED);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -110,8 +92,10 @@ static int choose_signal(void)
 
 /* ---- in the sampler ---- */
 
-static void send_signal(uint32_t place, struct sample_slot *slot)
+static void send_signal(struct thread_watch *unused, uint32_t place)
 {
+    (void)unused;
+    struct sample_slot *slot = &area->slots[place];
     siginfo_t info = {.si_signo = signal_number, .si_code = SI_QUEUE};
     info.si_pid = (pid_t)area->pid;
     info.si_uid = getuid();
@@ -125,155 +109,10 @@ static void send_signal(uint32_t place, struct sample_slot *slot)
     __atomic_store_n(&area->sending, 0, __ATOMIC_SEQ_CST);
 }
 
-static void write_repeats(struct watched *thread, struct sample_slot *slot)
+static uint64_t find_state(struct thread_watch *unused, uint32_t place)
 {
-    if (thread->repeats)
-        stack_sample_again(area, slot, thread->repeats, false);
-    thread->repeats = 0;
-}
-
-/* Whether the thread has been running for a while. One that has only just woken up may be asleep again when the
- * signal comes, and its system call would be interrupted. */
-static bool runs_steadily(struct watched *thread, const struct task_times *times)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    bool through = thread->ran && times->slices == thread->seen.slices;
-    bool much = (times->run_ns - thread->seen.run_ns) * 3 > now_ns - thread->seen_ns;
-    thread->seen_ns = now_ns;
-    return through || much;
-}
-
-static bool sleeps_on(void *context)
-{
-    struct watched *thread = context;
-    struct task_times times;
-    return task_list_times(&thread->task, &times) && memcmp(&times, &thread->times, sizeof times) == 0 &&
-           task_list_state(&thread->task) != 'R';
-}
-
-static void look_at_sleeper(struct watched *thread, struct sample_slot *slot, const struct task_times *times)
-{
-    thread->times = *times;
-    thread->asleep = false;
-    if (!slot->state)
-        slot->state = task_list_python_state(&reader, (uint32_t)slot->tid);
-    if (!slot->state) {
-        area->stateless++;
-        return;
-    }
-    uint32_t free_to_write = 0;
-    if (!__atomic_compare_exchange_n(&slot->busy, &free_to_write, 1, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        return;
-    thread->asleep = stack_sample_sleeper(area, slot, &reader, 1, sleeps_on, thread);
-    if (thread->asleep && thread->bursts) { /* short bursts between sleeps are shown where it sleeps */
-        stack_sample_again(area, slot, thread->bursts, true);
-        thread->bursts = 0;
-    }
-    __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
-}
-
-static void look_at_runner(uint32_t place, bool steady)
-{
-    struct watched *thread = &watched[place];
-    struct sample_slot *slot = &area->slots[place];
-    thread->asleep = false;
-    thread->bursts++;
-    if (!steady)
-        return;
-    __atomic_fetch_add(&slot->due, thread->bursts, __ATOMIC_ACQ_REL);
-    thread->bursts = 0;
-    if (!__atomic_load_n(&slot->pending, __ATOMIC_ACQUIRE))
-        send_signal(place, slot);
-}
-
-static void look_at(uint32_t place)
-{
-    struct watched *thread = &watched[place];
-    struct sample_slot *slot = &area->slots[place];
-    struct task_times times;
-    if (!task_list_times(&thread->task, &times))
-        return;
-    if (thread->asleep && memcmp(&times, &thread->times, sizeof times) == 0) {
-        if (++thread->repeats >= REPEATS_MAX)
-            write_repeats(thread, slot);
-        return;
-    }
-    write_repeats(thread, slot);
-    char state = task_list_state(&thread->task);
-    bool steady = runs_steadily(thread, &times);
-    thread->ran = state == 'R';
-    thread->seen = times;
-    if (state == 'R')
-        look_at_runner(place, steady);
-    else if (state == 'S' || state == 'D')
-        look_at_sleeper(thread, slot, &times);
-}
-
-static void end_slot(uint32_t place)
-{
-    struct watched *thread = &watched[place];
-    struct sample_slot *slot = &area->slots[place];
-    write_repeats(thread, slot);
-    task_list_close(&thread->task);
-    *thread = (struct watched){0};
-    __atomic_store_n(&slot->end_ticks, now_ticks(), __ATOMIC_RELEASE);
-}
-
-static void begin_slot(uint32_t tid)
-{
-    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
-        struct sample_slot *slot = &area->slots[place];
-        if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE))
-            continue;
-        if (!task_list_open(&watched[place].task, (uint32_t)area->pid, tid))
-            return;
-        slot->state = 0;
-        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
-        slot->end_ticks = 0;
-        slot->start_ticks = now_ticks();
-        task_list_name(&watched[place].task, slot->name, sizeof slot->name);
-        slot->generation++;
-        if (place >= area->slot_count)
-            area->slot_count = place + 1;
-        __atomic_store_n(&slot->tid, tid, __ATOMIC_RELEASE);
-        return;
-    }
-    area->lost_threads++;
-}
-
-/* Threads that have come get a slot, those that have gone lose it. False when the process has ended. */
-static bool refresh(struct task_folder *folder)
-{
-    static bool seen[SAMPLE_AREA_SLOTS];
-    memset(seen, 0, area->slot_count);
-    uint32_t tid, alive = 0;
-    task_list_rewind(folder);
-    while ((tid = task_list_next(folder)) != 0) {
-        uint32_t place = 0;
-        alive++;
-        while (place < area->slot_count && (area->slots[place].tid != tid || area->slots[place].end_ticks))
-            place++;
-        if (place < area->slot_count)
-            seen[place] = true;
-        else
-            begin_slot(tid);
-    }
-    for (uint32_t place = 0; place < area->slot_count; place++)
-        if (!seen[place] && area->slots[place].tid && !area->slots[place].end_ticks &&
-            watched[place].task.tid && !task_list_is_alive(&watched[place].task))
-            end_slot(place);
-    return alive > 0;
-}
-
-static uint64_t next_interval(uint64_t *random)
-{
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    double uniform = (double)((*random >> 11) + 1) / 9007199254740993.0;
-    double interval = -log(uniform) * (double)area->period_ns;
-    return interval < 20.0 * (double)area->period_ns ? (uint64_t)interval : 20 * area->period_ns;
+    (void)unused;
+    return task_list_python_state(&reader, (uint32_t)area->slots[place].tid);
 }
 
 static void sleep_until(uint64_t ns)
@@ -290,12 +129,13 @@ static int run_sampler(void *unused)
             close(fd);
     prctl(PR_SET_NAME, "sonde-sampler");
     struct task_folder folder;
-    uint64_t random = clock_counter() | 1, next_ns = clock_monotonic_ns();
+    uint64_t next_ns = clock_monotonic_ns();
     uint32_t waited = 0;
     if (!task_list_open_folder(&folder, (uint32_t)area->pid))
         return 0;
-    while (!area->stop && refresh(&folder)) {
-        next_ns += next_interval(&random);
+    watch.random = clock_counter() | 1;
+    while (!area->stop && thread_watch_refresh(&watch, &folder)) {
+        next_ns += thread_watch_interval_ns(&watch);
         sleep_until(next_ns);
         if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST)) {
             if (++waited > PATIENCE_TICKS)
@@ -303,15 +143,10 @@ static int run_sampler(void *unused)
             continue;
         }
         waited = 0;
-        for (uint32_t place = 0; place < area->slot_count; place++)
-            if (watched[place].task.tid)
-                look_at(place);
-        area->ticks_done++;
+        thread_watch_look(&watch);
         area->sampler_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
-    for (uint32_t place = 0; place < area->slot_count; place++)
-        if (watched[place].task.tid)
-            write_repeats(&watched[place], &area->slots[place]);
+    thread_watch_finish(&watch);
     area->sampler = 0;
     return 0;
 }
@@ -354,6 +189,11 @@ static const char *spawn(void)
         watched = mmap(NULL, SAMPLE_AREA_SLOTS * sizeof *watched, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
+    watch = (struct thread_watch){.area = area,
+                                  .reader = &reader,
+                                  .threads = watched,
+                                  .sample_runner = send_signal,
+                                  .find_state = find_state};
     if (stack == MAP_FAILED || !storage || watched == MAP_FAILED)
         return "no memory for the sampler, or not on this kind of machine";
     sigset_t all, before;

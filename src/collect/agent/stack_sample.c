@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "store/recording.h"
 
@@ -55,11 +54,6 @@ static uint64_t own_state(const struct stack_reader *reader)
     return (uint64_t)(state ? state : reader->thread_state());
 }
 
-static uint64_t now_ticks(const struct sample_area *area)
-{
-    return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
-}
-
 /* The walked frames as rows, outermost first, so that a common root is a common beginning. */
 static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                             uint32_t count)
@@ -80,7 +74,7 @@ static bool write_sample(struct sample_area *area, struct sample_slot *slot, str
            memcmp(&slot->now[shared], &slot->before[shared], sizeof slot->now[0]) == 0)
         shared++;
     record->shared = shared;
-    record->ticks = now_ticks(area);
+    record->ticks = sample_area_now(area);
     record->bytes = (uint32_t)(sizeof *record + (depth - shared) * sizeof slot->now[0]);
     if (!sample_area_put(slot, record, &slot->now[shared])) {
         __atomic_fetch_add(&area->lost_full, record->count, __ATOMIC_RELAXED);
@@ -96,7 +90,7 @@ static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk
 {
     struct sample_record record = {.bytes = sizeof record,
                                    .count = count,
-                                   .ticks = now_ticks(area),
+                                   .ticks = sample_area_now(area),
                                    .state = state,
                                    .flags = SAMPLE_REJECTED};
     __atomic_fetch_add(&area->rejected[reason], count, __ATOMIC_RELAXED);
@@ -106,7 +100,12 @@ static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk
 bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                        uint32_t count, bool last_try)
 {
-    uint64_t state = own_state(reader);
+    return stack_sample_runner(area, slot, reader, own_state(reader), count, last_try);
+}
+
+bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                         uint64_t state, uint32_t count, bool last_try)
+{
     if (!state) {
         __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
         return true;
@@ -152,7 +151,7 @@ bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint
 {
     struct sample_record record = {.bytes = sizeof record,
                                    .count = count,
-                                   .ticks = now_ticks(area),
+                                   .ticks = sample_area_now(area),
                                    .shared = slot->depth,
                                    .state = running ? SAMPLE_RUNNING : 0};
     bool written = sample_area_put(slot, &record, NULL);

@@ -1,0 +1,180 @@
+#include "collect/agent/thread_watch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/agent/stack_sample.h"
+
+#define REPEATS_MAX 64 /* ticks of an unchanged sleep that one record may stand for */
+
+static void write_repeats(struct thread_watch *watch, uint32_t place)
+{
+    struct watched *thread = &watch->threads[place];
+    if (thread->repeats)
+        stack_sample_again(watch->area, &watch->area->slots[place], thread->repeats, false);
+    thread->repeats = 0;
+}
+
+/* Whether the thread has been running for a while. One that has only just woken up may be asleep again when the
+ * signal comes, and its system call would be interrupted. */
+static bool runs_steadily(struct watched *thread, const struct task_times *times)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    bool through = thread->ran && times->slices == thread->seen.slices;
+    bool much = (times->run_ns - thread->seen.run_ns) * 3 > now_ns - thread->seen_ns;
+    thread->seen_ns = now_ns;
+    return through || much;
+}
+
+static bool sleeps_on(void *context)
+{
+    struct watched *thread = context;
+    struct task_times times;
+    return task_list_times(&thread->task, &times) && memcmp(&times, &thread->times, sizeof times) == 0 &&
+           task_list_state(&thread->task) != 'R';
+}
+
+static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const struct task_times *times)
+{
+    struct watched *thread = &watch->threads[place];
+    struct sample_slot *slot = &watch->area->slots[place];
+    thread->times = *times;
+    thread->asleep = false;
+    if (!slot->state)
+        slot->state = watch->find_state(watch, place);
+    if (!slot->state) {
+        watch->area->stateless++;
+        return;
+    }
+    uint32_t free_to_write = 0;
+    if (!__atomic_compare_exchange_n(&slot->busy, &free_to_write, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return;
+    thread->asleep = stack_sample_sleeper(watch->area, slot, watch->reader, 1, sleeps_on, thread);
+    if (thread->asleep && thread->bursts) { /* short bursts between sleeps are shown where it sleeps */
+        stack_sample_again(watch->area, slot, thread->bursts, true);
+        thread->bursts = 0;
+    }
+    __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+}
+
+static void look_at_runner(struct thread_watch *watch, uint32_t place, bool steady)
+{
+    struct watched *thread = &watch->threads[place];
+    struct sample_slot *slot = &watch->area->slots[place];
+    thread->asleep = false;
+    thread->bursts++;
+    if (!steady)
+        return;
+    __atomic_fetch_add(&slot->due, thread->bursts, __ATOMIC_ACQ_REL);
+    thread->bursts = 0;
+    if (!__atomic_load_n(&slot->pending, __ATOMIC_ACQUIRE))
+        watch->sample_runner(watch, place);
+}
+
+static void look_at(struct thread_watch *watch, uint32_t place)
+{
+    struct watched *thread = &watch->threads[place];
+    struct task_times times;
+    if (!task_list_times(&thread->task, &times))
+        return;
+    if (thread->asleep && memcmp(&times, &thread->times, sizeof times) == 0) {
+        if (++thread->repeats >= REPEATS_MAX)
+            write_repeats(watch, place);
+        return;
+    }
+    write_repeats(watch, place);
+    char state = task_list_state(&thread->task);
+    bool steady = runs_steadily(thread, &times);
+    thread->ran = state == 'R';
+    thread->seen = times;
+    if (state == 'R')
+        look_at_runner(watch, place, steady);
+    else if (state == 'S' || state == 'D')
+        look_at_sleeper(watch, place, &times);
+}
+
+static void end_slot(struct thread_watch *watch, uint32_t place)
+{
+    struct watched *thread = &watch->threads[place];
+    struct sample_slot *slot = &watch->area->slots[place];
+    write_repeats(watch, place);
+    task_list_close(&thread->task);
+    *thread = (struct watched){0};
+    __atomic_store_n(&slot->end_ticks, sample_area_now(watch->area), __ATOMIC_RELEASE);
+}
+
+static void begin_slot(struct thread_watch *watch, uint32_t tid)
+{
+    struct sample_area *area = watch->area;
+    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
+        struct sample_slot *slot = &area->slots[place];
+        if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE))
+            continue;
+        if (!task_list_open(&watch->threads[place].task, (uint32_t)area->pid, tid))
+            return;
+        slot->state = 0;
+        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
+        slot->end_ticks = 0;
+        slot->start_ticks = sample_area_now(area);
+        task_list_name(&watch->threads[place].task, slot->name, sizeof slot->name);
+        slot->generation++;
+        if (place >= area->slot_count)
+            area->slot_count = place + 1;
+        __atomic_store_n(&slot->tid, tid, __ATOMIC_RELEASE);
+        return;
+    }
+    area->lost_threads++;
+}
+
+bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder)
+{
+    struct sample_area *area = watch->area;
+    bool seen[SAMPLE_AREA_SLOTS] = {0};
+    uint32_t tid, alive = 0;
+    task_list_rewind(folder);
+    while ((tid = task_list_next(folder)) != 0) {
+        uint32_t place = 0;
+        alive++;
+        while (place < area->slot_count && (area->slots[place].tid != tid || area->slots[place].end_ticks))
+            place++;
+        if (place < area->slot_count)
+            seen[place] = true;
+        else
+            begin_slot(watch, tid);
+    }
+    for (uint32_t place = 0; place < area->slot_count; place++)
+        if (!seen[place] && area->slots[place].tid && !area->slots[place].end_ticks &&
+            watch->threads[place].task.tid && !task_list_is_alive(&watch->threads[place].task))
+            end_slot(watch, place);
+    return alive > 0;
+}
+
+void thread_watch_look(struct thread_watch *watch)
+{
+    for (uint32_t place = 0; place < watch->area->slot_count; place++)
+        if (watch->threads[place].task.tid)
+            look_at(watch, place);
+    watch->area->ticks_done++;
+}
+
+void thread_watch_finish(struct thread_watch *watch)
+{
+    for (uint32_t place = 0; place < watch->area->slot_count; place++)
+        if (watch->threads[place].task.tid)
+            write_repeats(watch, place);
+}
+
+uint64_t thread_watch_interval_ns(struct thread_watch *watch)
+{
+    uint64_t random = watch->random;
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    watch->random = random;
+    double uniform = (double)((random >> 11) + 1) / 9007199254740993.0;
+    double interval = -log(uniform) * (double)watch->area->period_ns;
+    return interval < 20.0 * (double)watch->area->period_ns ? (uint64_t)interval
+                                                            : 20 * watch->area->period_ns;
+}

@@ -1,0 +1,50 @@
+/*
+ * thread_watch: looks at every thread of a process at each instant of sampling, from within the process (sampler.c)
+ * or from another (collect/outside).
+ *
+ * A thread that sleeps is read at once and believed only if it slept all the while; as long as it sleeps on, its
+ * stack is not read again. One that runs is handed to `sample_runner`, once it has run for a while. Whoever makes
+ * the watch owns the area, the reader and the rows; nothing is allocated.
+ */
+#ifndef SONDE_COLLECT_AGENT_THREAD_WATCH_H
+#define SONDE_COLLECT_AGENT_THREAD_WATCH_H
+
+#include "collect/agent/sample_area.h"
+#include "collect/agent/task_list.h"
+
+struct stack_reader;
+
+/* What is remembered of a thread, beside its slot. A zeroed one is unused. */
+struct watched {
+    struct task task;
+    struct task_times times; /* when it was last seen asleep */
+    bool asleep;             /* its stack has been written and cannot have changed since */
+    uint32_t repeats;        /* ticks since then, not written yet */
+    struct task_times seen;  /* at the last tick */
+    uint64_t seen_ns;
+    bool ran;        /* at the last tick */
+    uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
+};
+
+struct thread_watch {
+    struct sample_area *area;
+    struct stack_reader *reader;
+    struct watched *threads; /* SAMPLE_AREA_SLOTS of them */
+    uint64_t random;         /* not 0 */
+    /* The thread in this slot runs and owes `due` samples. */
+    void (*sample_runner)(struct thread_watch *watch, uint32_t place);
+    /* The PyThreadState of the thread in this slot, which sleeps; 0 = none. */
+    uint64_t (*find_state)(struct thread_watch *watch, uint32_t place);
+    void *context; /* for these two */
+};
+
+/* Threads that have come get a slot, those that have gone lose it. False when the process has ended. */
+bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder);
+/* One instant of sampling. */
+void thread_watch_look(struct thread_watch *watch);
+/* Writes what is still owed of sleeping threads. */
+void thread_watch_finish(struct thread_watch *watch);
+/* The time to the next instant: exponential, so that no loop of the program keeps step with us. */
+uint64_t thread_watch_interval_ns(struct thread_watch *watch);
+
+#endif
