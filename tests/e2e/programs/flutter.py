@@ -1,5 +1,5 @@
 """Two call chains in quick alternation, generators, a C callback, recursion of changing depth: stacks that a
-torn read would mix. Which function may call which is in LEGAL of test_record.py."""
+torn read would mix."""
 
 import sys
 import time
