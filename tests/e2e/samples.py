@@ -61,10 +61,13 @@ class Grammar:
             elif said:
                 self.entered.add(said[2])
         self.places = collections.defaultdict(list)
+        self.classes = set()
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 self.places[node.name].append(range(first, node.end_lineno + 1))
+            if isinstance(node, ast.ClassDef):
+                self.classes.add(node.name)
 
     def is_own(self, frame):
         return frame.file == self.file
@@ -81,7 +84,7 @@ class Grammar:
             known = {self.LIBRARY, callee.name} & self.calls[caller.line]
             return bool(known) or caller.name == "<module>" or not self.is_own(caller)
         if self.is_own(caller):
-            return callee.name in self.calls[caller.line]
+            return callee.name in self.calls[caller.line] | self.classes
         return callee.name in self.entered or caller.file == "<made>"
 
     def is_legal(self, stack):
