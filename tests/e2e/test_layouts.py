@@ -74,6 +74,43 @@ def test_stacks_are_those_of_python(walked):
     assert points >= 220
 
 
+@pytest.fixture
+def valued(launch):
+    """Runs valued.py with the test library, and gives what it printed."""
+    def run(test, python=None):
+        launch.program("walked.py")
+        program = launch.program("valued.py")
+        python = python or launch.python.executable
+        result = launch.run([python, program, native("libself_walk.so"), test], timeout=120)
+        assert result.returncode == 0, (result.stdout + result.stderr).decode()
+        return int(re.fullmatch(rb"compared (\d+)\n", result.stdout)[1])
+
+    return run
+
+
+def test_values_are_written_as_python_writes_them(valued):
+    assert valued("same_as_repr") > 200
+
+
+def test_values_are_bounded(valued):
+    assert valued("bounded") > 10
+
+
+def test_values_of_instances(valued):
+    assert valued("instances") > 10
+
+
+def test_locals_are_those_of_python(valued):
+    assert valued("variables") >= 24
+
+
+def test_values_of_numpy(valued, python):
+    with_numpy, reason = python.peer_environment(["numpy"])
+    if not with_numpy:
+        pytest.skip(reason)
+    assert valued("arrays", with_numpy) > 15
+
+
 def test_stacks_of_greenlets(launch):
     python, reason = launch.python.peer_environment(["greenlet"])
     if not python:

@@ -4,8 +4,10 @@
  */
 #include "python/layouts.h"
 #include "python/lines.h"
+#include "python/locals.h"
 #include "python/names.h"
 #include "python/threads.h"
+#include "python/values.h"
 #include "step_rule.h"
 
 #include <dlfcn.h>
@@ -126,6 +128,38 @@ EXPORT int self_locations(uint64_t address, int32_t (*out)[4], int capacity)
         memcpy(out[i], &at, sizeof at);
     }
     return count;
+}
+
+static size_t put_value(char *out, uint64_t value, bool detailed)
+{
+    struct values values = {
+        .layout = &layout, .memory = process.memory, .code_type = process.code_type, .detailed = detailed};
+    return values_put(&values, value, out);
+}
+
+/* The object as its repr; the size, no zero byte. `out` holds VALUES_DETAILED_BYTES. */
+EXPORT int self_value(uint64_t address, int detailed, char *out)
+{
+    return (int)put_value(out, address, detailed);
+}
+
+/* The local variables of the frame `level` frames above the calling one: "a name=value" in a line, with "v" for
+ * those that are no arguments. */
+EXPORT void self_locals(int level, char *out, size_t size)
+{
+    struct locals_row rows[256];
+    struct walk_thread thread = this_thread();
+    struct walk walk = walk_frames(&process, &thread, frames, sizeof frames / sizeof *frames);
+    ssize_t count = walk.count > (uint32_t)level ? locals_read(&layout, &process.memory, frames[level].code,
+                                                               frames[level].frame, rows, 256)
+                                                 : -1;
+    size_t used = 0;
+    for (ssize_t i = 0; i < count && used + 2 * VALUES_DETAILED_BYTES < size; i++) {
+        used += snprintf(out + used, size - used, "%c %s=", rows[i].argument ? 'a' : 'v', rows[i].name);
+        used += put_value(out + used, rows[i].value, true);
+        out[used++] = '\n';
+    }
+    out[used] = 0;
 }
 
 /* For each thread: interpreter, thread id, native id, whether it holds the GIL. */
