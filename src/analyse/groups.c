@@ -26,6 +26,8 @@ static void put_group_name(const struct recording *recording, uint32_t code, enu
     const char *file = recording_text(recording, recording->codes[code].file);
     if (by == GROUP_MODULE)
         labels_module(recording, code, text);
+    else if (!file[0] && recording->codes[code].kind == CODE_NATIVE)
+        labels_module(recording, code, text);
     else if (!file[0] || strcmp(file, "~") == 0)
         bytes_put_text(text, "(C functions)");
     else

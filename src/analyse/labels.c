@@ -52,6 +52,22 @@ bool labels_is_c(const struct code *code)
     return code->kind == CODE_C || code->kind == CODE_NATIVE;
 }
 
+const char *labels_library(const struct recording *recording, const struct code *code)
+{
+    const char *name = recording_text(recording, code->name);
+    const char *library = recording_text(recording, code->module);
+    size_t size = strlen(library);
+    if (code->kind != CODE_NATIVE || (strncmp(name, library, size) == 0 && name[size] == '+'))
+        return "";
+    return library;
+}
+
+/* Native functions are known by the lines that ran, not by where they begin. */
+static bool has_line(const struct code *code)
+{
+    return code->line || code->kind != CODE_NATIVE;
+}
+
 /* Whether pstats would leave file and line out. */
 static bool is_placeless(const struct recording *recording, const struct code *code)
 {
@@ -84,15 +100,27 @@ void labels_name(const struct recording *recording, uint32_t id, struct bytes *o
     put_without_locals(out, qualname[0] ? qualname : name);
 }
 
+/* Of a native function without a source file the library, unless it is called by it already. */
+static void put_library(const struct recording *recording, const struct code *code, struct bytes *out)
+{
+    const char *library = labels_library(recording, code);
+    if (*library)
+        bytes_putf(out, " (%s)", library);
+}
+
 void labels_standard(const struct recording *recording, uint32_t id, enum label_paths style,
                      struct bytes *out)
 {
     const struct code *code = &recording->codes[id];
     if (is_placeless(recording, code)) {
         labels_name(recording, id, out);
+        put_library(recording, code, out);
         return;
     }
-    bytes_putf(out, "%s:%u(", labels_path(recording_text(recording, code->file), style), code->line);
+    bytes_put_text(out, labels_path(recording_text(recording, code->file), style));
+    if (has_line(code))
+        bytes_putf(out, ":%u", code->line);
+    bytes_put_u8(out, '(');
     labels_name(recording, id, out);
     bytes_put_u8(out, ')');
 }
@@ -162,14 +190,14 @@ void labels_brief(const struct recording *recording, uint32_t id, struct bytes *
         labels_name(recording, id, out);
 }
 
-static void put_place(struct bytes *out, const char *file, uint32_t line)
+static void put_place(struct bytes *out, const char *file, uint32_t line, bool with_line)
 {
     static const char frozen[] = "<frozen ";
     size_t size = strlen(file), skip = strlen(frozen);
     if (strncmp(file, frozen, skip) == 0 && file[size - 1] == '>')
         bytes_putf(out, " (%.*s:%u)", (int)(size - skip - 1), file + skip, line);
     else
-        bytes_putf(out, " (%s:%u)", labels_path(file, LABEL_SHORT), line);
+        bytes_putf(out, with_line ? " (%s:%u)" : " (%s)", labels_path(file, LABEL_SHORT), line);
 }
 
 void labels_words(const struct recording *recording, uint32_t id, struct bytes *out)
@@ -177,7 +205,9 @@ void labels_words(const struct recording *recording, uint32_t id, struct bytes *
     const struct code *code = &recording->codes[id];
     labels_brief(recording, id, out);
     if (!is_placeless(recording, code))
-        put_place(out, recording_text(recording, code->file), code->line);
+        put_place(out, recording_text(recording, code->file), code->line, has_line(code));
+    else if (*labels_library(recording, code))
+        put_library(recording, code, out);
     else if (labels_is_c(code))
         bytes_put_text(out, " (C)");
 }

@@ -38,5 +38,7 @@ void labels_brief(const struct recording *recording, uint32_t code, struct bytes
 /* Dotted module: as recorded, else told from the path or the C function's name. */
 void labels_module(const struct recording *recording, uint32_t code, struct bytes *out);
 bool labels_is_c(const struct code *code);
+/* Of a native function the library, "" when the name says it already (libm.so.6+0x1200) or it is no native one. */
+const char *labels_library(const struct recording *recording, const struct code *code);
 
 #endif

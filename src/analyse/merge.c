@@ -223,24 +223,6 @@ static void add_function_table(struct remap *remap, const struct functions *func
     }
 }
 
-/* The node with this parent, code and line in the result; ids are of the result. */
-static uint32_t find_node(struct merge *merge, const struct node *node)
-{
-    uint64_t site_key = map_pair(node->code, node->line);
-    uint32_t site = map_get(&merge->sites, site_key);
-    if (site == MAP_NONE) {
-        site = merge->sites_count++;
-        if (!map_set(&merge->sites, site_key, site))
-            return 0;
-    }
-    uint64_t key = map_pair(node->parent, site);
-    uint32_t id = map_get(&merge->nodes, key);
-    if (id != MAP_NONE)
-        return id;
-    id = recording_add_node(&merge->result, node);
-    return id && map_set(&merge->nodes, key, id) ? id : 0;
-}
-
 static void add_nodes(struct remap *remap)
 {
     remap->nodes = ids(remap, remap->from->nodes_count);
@@ -248,7 +230,7 @@ static void add_nodes(struct remap *remap)
         struct node node = remap->from->nodes[i];
         node.parent = remap->nodes[node.parent];
         node.code = carry_code(remap, node.code);
-        remap->nodes[i] = find_node(remap->merge, &node);
+        remap->nodes[i] = node_table_find(&remap->merge->nodes, &remap->merge->result, &node);
         if (!remap->nodes[i])
             remap->failed = true;
     }
@@ -443,8 +425,7 @@ void merge_clear(struct merge *merge)
 {
     recording_clear(&merge->result);
     strings_clear(&merge->codes);
-    map_clear(&merge->sites);
-    map_clear(&merge->nodes);
+    node_table_clear(&merge->nodes);
     map_clear(&merge->modules);
     map_clear(&merge->symbols);
     flat_clear(&merge->flat);

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "analyse/node_table.h"
 #include "base/map.h"
 #include "store/flat.h"
 #include "store/recording.h"
@@ -22,9 +23,7 @@ struct merge {
     struct recording result;
     uint32_t added;       /* recordings so far */
     struct strings codes; /* what makes a code itself, as bytes → code id: both are counted from 1 */
-    struct map sites;     /* (code, line) of a node → site */
-    uint32_t sites_count;
-    struct map nodes;   /* (parent, site) → node */
+    struct node_table nodes;
     struct map modules; /* (path, build id) → module */
     struct map symbols; /* code → symbol */
     struct flat flat;

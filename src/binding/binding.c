@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include "analyse/functions.h"
+#include "analyse/native_stacks.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "binding/columns.h"
@@ -40,7 +41,8 @@ static int binding_load(struct binding_profile *profile, const char *data, size_
 {
     const struct selection everything = {0};
 
-    if (formats_read(data, size, name, &profile->recording, err) < 0)
+    if (formats_read(data, size, name, &profile->recording, err) < 0 ||
+        native_stacks_name(&profile->recording, false, err) < 0)
         return -1;
     return functions_build(&profile->recording, &everything, &profile->functions, err);
 }

@@ -14,7 +14,7 @@ struct values {
     const char *format, *output;
     bool function, nolineno, full_filenames;
     bool threads, idle, gil;
-    bool upward;
+    bool upward, internals;
 };
 
 static int check(const struct values *values, const struct conversion *conversion, const char *output,
@@ -41,6 +41,7 @@ static int run(void *given, int argc, char **argv)
                    .full_filenames = values->full_filenames},
         .threads = values->threads,
         .upward = values->upward,
+        .internals = values->internals,
     };
     struct recording recording = {0};
     struct err err = {0};
@@ -72,6 +73,7 @@ static const struct option options[] = {
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
      "Show paths as they were recorded, not shortened to the package; speedscope and chrome always have "
      "them."},
+    {"internals", 0, OPTION_FLAG, NULL, FIELD(internals), NULL, CONVERSION_INTERNALS_HELP},
     {"threads", 't', OPTION_FLAG, NULL, FIELD(threads), NULL,
      "Keep threads apart in flame graphs and collapsed stacks; the other formats always do."},
     {"upward", 0, OPTION_FLAG, NULL, FIELD(upward), NULL,

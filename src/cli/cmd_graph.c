@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/callgraph.h"
+#include "analyse/native_stacks.h"
 #include "analyse/prune.h"
 #include "analyse/tree.h"
 #include "base/bytes.h"
@@ -238,6 +239,8 @@ static int read_source(const struct graph_values *values, int argc, char **argv,
     if (input_read_all(argc, argv, &source->recording, &source->name, err) != 0)
         return -1;
     if (check_input_format(values, &source->recording, err) != 0)
+        return -1;
+    if (native_stacks_name(&source->recording, false, err) != 0)
         return -1;
     if (callgraph_build(&source->recording, &everything, &source->graph, err) != 0)
         return -1;

@@ -7,6 +7,7 @@
 
 #include "analyse/functions.h"
 #include "analyse/merge.h"
+#include "analyse/native_stacks.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
@@ -161,6 +162,8 @@ static int add_file(struct job *job, const char *path, bool keep_going, struct e
         return 0;
     }
     int result = note_damage(&recording, path, err);
+    if (result == 0 && !job->writer) /* a .sonde file keeps the addresses */
+        result = native_stacks_name(&recording, false, err);
     if (result == 0)
         result = job->writer ? add_to_recording(job, &recording, err) : add_to_profile(job, &recording, err);
     recording_clear(&recording);

@@ -21,10 +21,11 @@ struct values {
     bool follow;
     bool subprocesses, nonblocking; /* py-spy's: always so here */
     bool threads, gil, idle, function, nolineno, full_filenames;
+    bool finalize, internals;
     const char *module, *code;
 };
 
-static const struct values defaults = {.rate = 1000, .follow = true};
+static const struct values defaults = {.rate = 1000, .follow = true, .finalize = true};
 
 /* py-spy's word for no limit is its default, too. 0 when it is that; -1 when it is no time. */
 static double duration_seconds(const struct values *values)
@@ -86,7 +87,9 @@ static int run_sampling(void *raw, int argc, char **argv)
                        .frames = {.function = values->function,
                                   .no_lines = values->nolineno,
                                   .full_filenames = values->full_filenames},
-                       .threads = values->threads},
+                       .threads = values->threads,
+                       .internals = values->internals},
+        .finalize = values->finalize,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_record, NULL);
@@ -118,6 +121,9 @@ static const struct option options[] = {
     {"nolineno", 0, OPTION_FLAG, NULL, offsetof(struct values, nolineno), NULL, "Leave out line numbers."},
     {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
      "Show whole paths."},
+    {"internals", 0, OPTION_FLAG, NULL, offsetof(struct values, internals), NULL, CONVERSION_INTERNALS_HELP},
+    {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
+     "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
     RUN_TARGET_OPTIONS(struct values),
     {0},

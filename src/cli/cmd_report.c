@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/native_stacks.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/conversion.h"
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -25,7 +27,7 @@ struct values {
     int64_t depth;
     const char *by;
     const char *process, *thread;
-    bool idle, gil;
+    bool idle, gil, internals;
     bool strip_dirs, full_filenames;
     bool findings;
     bool csv, json;
@@ -70,6 +72,7 @@ static const struct option options[] = {
     {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Of samples: only those of threads that held the GIL."},
+    {"internals", 0, OPTION_FLAG, NULL, FIELD(internals), NULL, CONVERSION_INTERNALS_HELP},
     {"Output", .kind = OPTION_HEADING},
     {"strip-dirs", 0, OPTION_FLAG, NULL, FIELD(strip_dirs), NULL, "Show file names without folders."},
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
@@ -237,6 +240,8 @@ static int run(void *given, int argc, char **argv)
     char *name = NULL;
     int result = input_read_all(argc, argv, &recording, &name, &err);
     report.name = name;
+    if (result == 0)
+        result = native_stacks_name(&recording, values->internals, &err);
     if (result == 0)
         result = put_report(values, &recording, &report, &out, &err);
     if (result == 0 && out.failed)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/functions.h"
+#include "analyse/native_stacks.h"
 #include "analyse/owners.h"
 #include "base/err.h"
 #include "cli/staged.h"
@@ -177,6 +178,9 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
                       .name = name,
                       .selection = conversion->selection,
                       .style = conversion->frames};
+    /* A .sonde file keeps the addresses, so that they can still be named. */
+    if (conversion->format->put != put_sonde && native_stacks_name(recording, conversion->internals, err) < 0)
+        return -1;
     if (staged_open(&file, path, err) < 0)
         return -1;
     if (put_to(&job, &file, err) == 0)

@@ -19,9 +19,14 @@ struct conversion {
     const struct conversion_format *format;
     struct selection selection;
     struct frame_style frames;
-    bool threads; /* kept apart, where the format does not keep them apart anyway */
-    bool upward;  /* flame graphs: the root at the bottom */
+    bool threads;   /* kept apart, where the format does not keep them apart anyway */
+    bool upward;    /* flame graphs: the root at the bottom */
+    bool internals; /* the interpreter's own native frames are shown */
 };
+
+/* What --internals is, for all commands that show stacks. */
+#define CONVERSION_INTERNALS_HELP                                                                            \
+    "Show the interpreter's own C functions among native frames, and what every thread begins with."
 
 /* What --format may be, py-spy's names among them; NULL-ended. */
 extern const char *const conversion_names[];

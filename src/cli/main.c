@@ -20,6 +20,7 @@ const struct command *const sonde_commands[] = {
     &command_info,
     &command_graph,
     &command_export,
+    &command_finalize,
     &command_merge,
     &command_help,
     &command_list,

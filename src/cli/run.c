@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/finalize.h"
 #include "cli/input.h"
 #include "cli/installation.h"
 #include "cli/message.h"
@@ -188,6 +189,19 @@ static void put_number(struct writer *writer, const char *key, uint64_t number)
     writer_meta(writer, key, text);
 }
 
+/* The recording is whole without names: what stands against them is told, and no more. */
+static void name_native_frames(const struct making *making)
+{
+    struct finalize result;
+    struct err err = {0};
+    const struct finalize_options options = {.local = true};
+    if (finalize_open_file(making->fd, making->path, &options, &result, &err) < 0)
+        message_warn("native functions have no names: %s", err.text);
+    else
+        finalize_tell(&result);
+    finalize_clear(&result);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -205,6 +219,8 @@ static void finish(struct making *making, struct run *run)
     }
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
+    if (result == 0 && making->options->finalize && run->recorded && is_plain_file(making))
+        name_native_frames(making);
     char **kept = &making->path;
     if (result == 0 && run->recorded && making->result) {
         result = convert(making, &err);

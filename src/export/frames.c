@@ -52,8 +52,11 @@ const char *frames_file(const struct recording *recording, const struct frame_st
 {
     const char *path = recording_text(recording, recording->codes[code].file);
     const char *module = recording_text(recording, recording->codes[code].module);
+    bool is_native = recording->codes[code].kind == CODE_NATIVE;
     if (!has_file(path))
-        return "";
+        return labels_library(recording, &recording->codes[code]);
+    if (is_native)
+        return style->full_filenames ? path : labels_path(path, LABEL_BASE);
     if (style->full_filenames || path[0] != '/')
         return path;
     if (module[0] && strcmp(module, "__main__") != 0)

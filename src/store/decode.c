@@ -41,6 +41,13 @@ void decode_clear(struct decode *decode)
     ids_clear(&decode->modules);
 }
 
+bool decode_keeps_ids(const struct decode *decode)
+{
+    const struct recording *recording = decode->recording;
+    return ids_are_equal(&decode->strings) && ids_are_equal(&decode->codes) &&
+           ids_are_equal(&decode->modules) && ids_next(&decode->strings) == recording->strings.count;
+}
+
 static enum outcome out_of_memory(struct decode *decode)
 {
     decode->out_of_memory = true;

@@ -27,6 +27,8 @@ struct decode {
 };
 
 void decode_clear(struct decode *decode);
+/* Whether the recording's strings, codes and modules have the ids that the file gives them. */
+bool decode_keeps_ids(const struct decode *decode);
 /* False when the payload breaks the grammar, or memory ran out. */
 bool decode_payload(struct decode *decode, const uint8_t *data, size_t size);
 

@@ -234,6 +234,8 @@ static int consume(struct follow *follow, struct window *window, struct err *err
     }
     follow->recording->damage.orphaned_rows = follow->decode.orphaned_rows;
     follow->recording->damage.unknown_records = follow->decode.unknown_records;
+    follow->recording->damage.renumbered = !decode_keeps_ids(&follow->decode);
+    follow->recording->next_sequence = (uint32_t)follow->next_sequence;
     return 0;
 }
 

@@ -64,6 +64,12 @@ void gather_begin(struct gather *gather)
     send(gather);
 }
 
+void gather_continue(struct gather *gather, uint32_t sequence, uint64_t size_bytes)
+{
+    gather->sequence = sequence;
+    gather->written_bytes = size_bytes;
+}
+
 /* ---- chunks ---- */
 
 /* The index is optional: one that grows too large for a chunk just ends. */

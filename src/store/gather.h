@@ -68,6 +68,8 @@ struct gather {
 
 /* Sends the file header. */
 void gather_begin(struct gather *gather);
+/* Goes on behind `size_bytes` that are there, with this chunk number. */
+void gather_continue(struct gather *gather, uint32_t sequence, uint64_t size_bytes);
 /* As many values as the table has columns. Rows with equal keys that follow each other share a record. */
 void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values);
 /* The same for definitions, whose key is the first id of the record. */

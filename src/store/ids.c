@@ -39,6 +39,11 @@ bool ids_define(struct ids *ids, uint32_t file_id, uint32_t own_id)
     return true;
 }
 
+bool ids_are_equal(const struct ids *ids)
+{
+    return ids->count == 0 || (ids->count == 1 && ids->runs[0].file_id == ids->runs[0].own_id);
+}
+
 static bool holds(const struct ids_run *run, uint32_t file_id)
 {
     return file_id >= run->file_id && file_id - run->file_id < run->count;

@@ -28,6 +28,8 @@ void ids_clear(struct ids *ids);
 uint32_t ids_next(const struct ids *ids);
 /* file_id must be at least ids_next. False when memory ran out. */
 bool ids_define(struct ids *ids, uint32_t file_id, uint32_t own_id);
+/* Whether every id is the same in the file and in the recording. */
+bool ids_are_equal(const struct ids *ids);
 /* IDS_UNKNOWN when it was never defined. */
 uint32_t ids_find(struct ids *ids, uint32_t file_id);
 

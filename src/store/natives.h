@@ -1,7 +1,8 @@
 /*
  * natives: what a recording knows of each native code: where it lies, and what that is called. Rows of a
- * code are found by its id; of several the last counts. It borrows the recording, which must not grow
- * meanwhile, and owns its index.
+ * code are found by its id; of several the last counts. It borrows the recording, in
+ * which no more addresses and symbols may come; codes that are added meanwhile may not be asked for. It owns
+ * its index.
  */
 #ifndef SONDE_STORE_NATIVES_H
 #define SONDE_STORE_NATIVES_H

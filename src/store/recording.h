@@ -185,6 +185,7 @@ struct damage {
     uint64_t skipped_bytes;   /* lying between whole chunks, or in damaged ones */
     bool truncated;           /* the file ends in the middle of a chunk */
     bool complete;            /* an END chunk was found: the recorder closed the file itself */
+    bool renumbered;          /* ids differ from the file's, because definitions before them were lost */
 };
 
 #define RECORDING_ARRAY(type, name)                                                                          \
@@ -209,6 +210,7 @@ struct recording {
     RECORDING_ARRAY(struct meta, metas);
     RECORDING_ARRAY(struct chunk_info, chunks);
     struct damage damage;
+    uint32_t next_sequence; /* of a chunk that would be appended to the file */
 };
 
 void recording_clear(struct recording *recording);

@@ -385,6 +385,66 @@ struct writer *writer_new(const struct writer_options *options, struct err *err)
     return NULL;
 }
 
+static bool keep_symbol(struct writer *writer, const struct symbol *symbol)
+{
+    const uint32_t words[] = {symbol->name, symbol->file, symbol->line, symbol->inlined_in};
+    uint64_t key = map_hash_bytes(words, sizeof words);
+    while (map_get(&writer->inlinings, key) != MAP_NONE)
+        key++;
+    uint32_t row = recording_add_symbol(&writer->known, symbol);
+    return row != UINT32_MAX && map_set(&writer->inlinings, key, row);
+}
+
+/* What was defined before, without writing it again. */
+static bool keep_definitions(struct writer *writer, const struct recording *from)
+{
+    struct recording *known = &writer->known;
+    struct natives natives;
+    bool kept = natives_init(&natives, from, NULL) == 0;
+    for (uint32_t id = 1; kept && id < from->strings.count; id++)
+        kept =
+            strings_intern(&known->strings, recording_text(from, id), strings_size(&from->strings, id)) == id;
+    for (uint32_t id = 1; kept && id < from->codes_count; id++) {
+        const struct symbol *symbol = natives_symbol(&natives, id);
+        kept = recording_add_code(known, &from->codes[id]) == id;
+        if (kept && symbol && !natives_address(&natives, id))
+            kept = keep_symbol(writer, symbol);
+    }
+    natives_clear(&natives);
+    return kept;
+}
+
+/* The index that will stand at the new end lists the old chunks too. */
+static void keep_index(struct writer *writer, const struct recording *from)
+{
+    for (uint32_t i = 0; i < from->chunks_count; i++) {
+        const struct chunk_info *chunk = &from->chunks[i];
+        if (chunk->kind != RECORD_KIND_END && chunk->state != CHUNK_DAMAGED)
+            gather_row(
+                &writer->gather, GATHER_INDEX, 0,
+                (uint64_t[]){chunk->offset, chunk->kind, chunk->process, chunk->records, chunk->clock_ns});
+    }
+}
+
+struct writer *writer_continue(const struct writer_options *options, const struct recording *recording,
+                               uint64_t size_bytes, struct err *err)
+{
+    if (recording->damage.renumbered) {
+        err_set(err, "definitions in it are damaged, so nothing can be appended");
+        return NULL;
+    }
+    struct writer *writer = calloc(1, sizeof *writer);
+    if (writer && recording_init(&writer->known, NULL) == 0 && keep_definitions(writer, recording)) {
+        writer->gather.options = *options;
+        gather_continue(&writer->gather, recording->next_sequence, size_bytes);
+        keep_index(writer, recording);
+        return writer;
+    }
+    writer_abandon(writer);
+    err_set(err, "out of memory for a recording");
+    return NULL;
+}
+
 int writer_flush(struct writer *writer)
 {
     put_samples(writer);

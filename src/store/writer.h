@@ -32,6 +32,12 @@ struct writer_options {
 /* NULL when memory ran out or the sink refused the file header. */
 struct writer *writer_new(const struct writer_options *options, struct err *err);
 
+/* Goes on with a file of `size_bytes` that was read into `recording`, behind what is there; equal definitions
+ * keep their ids. Only strings, symbols and the codes of functions that others are inlined in may be added.
+ * NULL too when the recording's ids are not the file's, because it is damaged. */
+struct writer *writer_continue(const struct writer_options *options, const struct recording *recording,
+                               uint64_t size_bytes, struct err *err);
+
 uint32_t writer_string(struct writer *writer, const char *text, size_t size);
 uint32_t writer_code(struct writer *writer, const struct code *code); /* string fields: ids of this writer */
 uint32_t writer_node(struct writer *writer, const struct node *node);

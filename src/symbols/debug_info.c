@@ -182,7 +182,7 @@ static void give(const struct debug_info_frame *frame, Dwarf_Die *unit, debug_in
     struct debug_info_frame whole = *frame;
     char path[4096];
     const char *folder = text_of(unit, DW_AT_comp_dir);
-    if (frame->file && frame->file[0] != '/' && folder) {
+    if (frame->file && frame->file[0] != '/' && folder && folder[0] == '/') {
         snprintf(path, sizeof path, "%s/%s", folder, frame->file);
         whole.file = path;
     }

@@ -7,11 +7,12 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-static bool has_build_id(const struct elf_file *file, const struct module_file_wanted *wanted)
+static bool is_wanted(const struct elf_file *file, const struct module_file_wanted *wanted)
 {
-    return !wanted->build_id_size ||
-           (file->image.build_id_size == wanted->build_id_size &&
-            memcmp(file->image.build_id, wanted->build_id, wanted->build_id_size) == 0);
+    if (!wanted->build_id_size)
+        return !wanted->size_bytes || file->size == wanted->size_bytes;
+    return file->image.build_id_size == wanted->build_id_size &&
+           memcmp(file->image.build_id, wanted->build_id, wanted->build_id_size) == 0;
 }
 
 /* Takes the path over; gives it back when the file is the one wanted. */
@@ -19,9 +20,10 @@ static char *try_path(struct elf_file *file, const struct module_file_wanted *wa
                       struct err *err)
 {
     if (path && elf_file_open(file, path, err) == 0) {
-        if (has_build_id(file, wanted))
+        if (is_wanted(file, wanted))
             return path;
-        err_set(err, "%s: the file is another build than the one that ran (its build id differs)", path);
+        err_set(err, "%s: the file is another build than the one that ran (its build id or size differs)",
+                path);
         elf_file_close(file);
     }
     free(path);

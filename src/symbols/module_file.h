@@ -14,6 +14,7 @@ struct module_file_wanted {
     const char *path;
     const uint8_t *build_id; /* NULL = any */
     size_t build_id_size;
+    uint64_t size_bytes; /* counts where there is no build id; 0 = any */
     const char *const *folders;
     size_t folder_count;
 };

@@ -17,7 +17,8 @@ struct module {
     char *path;
     uint8_t *build_id;
     size_t build_id_size;
-    bool is_open;
+    uint64_t size_bytes; /* 0 = not known */
+    bool is_open, is_found;
     struct err problem;
     struct debug_info *info;        /* NULL when the file was not found */
     struct eh_frame_list functions; /* where functions begin, for those without a name */
@@ -127,6 +128,12 @@ uint32_t symbols_module(struct symbols *symbols, const char *path, const uint8_t
     return (uint32_t)symbols->module_count++;
 }
 
+void symbols_expect_size(struct symbols *symbols, uint32_t number, uint64_t size_bytes)
+{
+    if (number < symbols->module_count)
+        symbols->modules[number]->size_bytes = size_bytes;
+}
+
 /* Opens what can be found of the module, once; afterwards `problem` says what was not. */
 static void open_module(struct symbols *symbols, struct module *module)
 {
@@ -137,11 +144,13 @@ static void open_module(struct symbols *symbols, struct module *module)
     struct module_file_wanted wanted = {.path = module->path,
                                         .build_id = module->build_id,
                                         .build_id_size = module->build_id_size,
+                                        .size_bytes = module->size_bytes,
                                         .folders = (const char *const *)symbols->folders,
                                         .folder_count = symbols->folder_count};
     char *path = module_file_open(&file, &wanted, &module->problem);
     if (!path)
         return;
+    module->is_found = true;
     module->problem = (struct err){0}; /* it may have been found in the second place */
     eh_frame_list(&module->functions, &file.image, NULL);
     elf_file_close(&file);
@@ -246,6 +255,11 @@ size_t symbols_find(struct symbols *symbols, uint32_t number, uint64_t address,
 const char *symbols_problem(const struct symbols *symbols, uint32_t number)
 {
     return number < symbols->module_count ? symbols->modules[number]->problem.text : "";
+}
+
+bool symbols_is_found(const struct symbols *symbols, uint32_t number)
+{
+    return number < symbols->module_count && symbols->modules[number]->is_found;
 }
 
 const char *symbols_unavailable(void)

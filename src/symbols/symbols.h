@@ -38,6 +38,9 @@ void symbols_free(struct symbols *symbols);
 uint32_t symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                         size_t build_id_size);
 
+/* The size of the module's file, if known: what makes one without a build id another than the one wanted. */
+void symbols_expect_size(struct symbols *symbols, uint32_t module, uint64_t size_bytes);
+
 /* Frames of the address (in the module's file), innermost first; at least 1. */
 size_t symbols_find(struct symbols *symbols, uint32_t module, uint64_t address,
                     struct symbols_frame frames[SYMBOLS_INLINE_MAX]);
@@ -45,6 +48,9 @@ size_t symbols_find(struct symbols *symbols, uint32_t module, uint64_t address,
 /* What stands against better names for this module, in words; "" when nothing does. Known after its first
  * symbols_find. */
 const char *symbols_problem(const struct symbols *symbols, uint32_t module);
+
+/* Whether the module's file was found, so that an offset is that of a function. */
+bool symbols_is_found(const struct symbols *symbols, uint32_t module);
 
 /* Why this build cannot read debug data at all; NULL when it can. */
 const char *symbols_unavailable(void);

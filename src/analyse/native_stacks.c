@@ -1,0 +1,272 @@
+#include "analyse/native_stacks.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/labels.h"
+#include "analyse/native_names.h"
+#include "analyse/node_table.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "store/natives.h"
+#include "store/recording.h"
+
+#define INLINE_MAX 32
+
+/* One function at an address: the address itself, or one that others were inlined in. */
+struct native_frame {
+    uint32_t code; /* of the function */
+    uint32_t line;
+    bool is_internal, is_root, is_wrapper, is_body;
+};
+
+/* The frames of one code: frames[first] to [first + count), outermost first. */
+struct expansion {
+    uint32_t first, count;
+};
+
+struct naming {
+    struct recording *recording;
+    struct natives natives;
+    bool internals;
+    struct expansion *expansions; /* by code; count 0 = not made yet */
+    struct bytes frames;          /* struct native_frame */
+    struct map functions;         /* hash of (name, file, module, flags) → code */
+    struct node *old_nodes;
+    uint32_t old_nodes_count;
+    uint32_t *of_node; /* old node → new */
+    struct node_table nodes;
+    struct map wrappers; /* nodes that are Cython's wrappers */
+    struct bytes text;   /* for names being made */
+    bool failed;
+};
+
+static uint32_t intern(struct naming *naming, const char *text, size_t size)
+{
+    uint32_t id = strings_intern(&naming->recording->strings, text, size);
+    naming->failed |= id == UINT32_MAX;
+    return naming->failed ? 0 : id;
+}
+
+static bool is_same_function(const struct code *a, const struct code *b)
+{
+    return a->name == b->name && a->file == b->file && a->module == b->module && a->flags == b->flags;
+}
+
+/* One code for all addresses of a function. */
+static uint32_t function_code(struct naming *naming, const struct code *function)
+{
+    const uint32_t words[] = {function->name, function->file, function->module, function->flags};
+    uint64_t key = map_hash_bytes(words, sizeof words);
+    uint32_t id;
+    while ((id = map_get(&naming->functions, key)) != MAP_NONE &&
+           !is_same_function(&naming->recording->codes[id], function))
+        key++;
+    if (id != MAP_NONE)
+        return id;
+    id = recording_add_code(naming->recording, function);
+    naming->failed |= !id || !map_set(&naming->functions, key, id);
+    return id;
+}
+
+static const char *module_path(const struct naming *naming, const struct code_address *address)
+{
+    return address ? recording_text(naming->recording, naming->recording->modules[address->module].path) : "";
+}
+
+static bool is_interpreter(const struct naming *naming, const struct code_address *address)
+{
+    return address && (naming->recording->modules[address->module].flags & MODULE_INTERPRETER ||
+                       native_names_is_interpreter(module_path(naming, address)));
+}
+
+static bool is_library(const char *path)
+{
+    return labels_library_path(path) || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/lib", 4) == 0;
+}
+
+/* What there is to say without a name; the interned text of the recording may move while new ones come. */
+static uint32_t offset_name(struct naming *naming, const struct code_address *address)
+{
+    const char *module = labels_path(module_path(naming, address), LABEL_BASE);
+    bytes_reset(&naming->text);
+    bytes_putf(&naming->text, "%s+0x%" PRIx64, *module ? module : "[anonymous]",
+               address ? address->offset : 0);
+    naming->failed |= naming->text.failed;
+    return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
+}
+
+static uint32_t readable_name(struct naming *naming, uint32_t symbol)
+{
+    bytes_reset(&naming->text);
+    native_names_put(recording_text(naming->recording, symbol), &naming->text);
+    naming->failed |= naming->text.failed;
+    return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
+}
+
+static uint32_t module_name(struct naming *naming, const struct code_address *address)
+{
+    bytes_reset(&naming->text);
+    bytes_put_text(&naming->text, labels_path(module_path(naming, address), LABEL_BASE));
+    naming->failed |= naming->text.failed;
+    return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
+}
+
+/* One frame of the code at `address`; `symbol` is NULL when nothing is known of it. `flags` are those told of the
+ * address when it was recorded. */
+static struct native_frame make_frame(struct naming *naming, const struct code_address *address,
+                                      const struct symbol *symbol, uint8_t flags)
+{
+    const char *raw = symbol ? recording_text(naming->recording, symbol->name) : "";
+    struct native_frame frame = {.line = symbol ? symbol->line : 0,
+                                 .is_internal = flags & CODE_INTERNAL || (is_interpreter(naming, address) &&
+                                                                          !native_names_is_builtin(raw)),
+                                 .is_root = native_names_is_root(raw),
+                                 .is_wrapper = native_names_is_cython_wrapper(raw),
+                                 .is_body = native_names_is_cython_body(raw)};
+    struct code function = {.kind = CODE_NATIVE,
+                            .file = symbol ? symbol->file : 0,
+                            .flags = frame.is_internal ? CODE_INTERNAL : 0};
+    function.flags |= is_library(module_path(naming, address)) ? CODE_LIBRARY : 0;
+    function.module = module_name(naming, address);
+    function.name =
+        symbol && symbol->name ? readable_name(naming, symbol->name) : offset_name(naming, address);
+    frame.code = naming->failed ? 0 : function_code(naming, &function);
+    return frame;
+}
+
+static void put_frame(struct naming *naming, struct native_frame frame)
+{
+    bytes_put(&naming->frames, &frame, sizeof frame);
+    naming->failed |= naming->frames.failed;
+}
+
+/* The chain goes from the address outwards; frames are kept from the outermost inwards. */
+static struct expansion expand(struct naming *naming, uint32_t code)
+{
+    const struct code_address *address = natives_address(&naming->natives, code);
+    const struct symbol *chain[INLINE_MAX];
+    uint8_t flags = naming->recording->codes[code].flags;
+    struct expansion expansion = {.first = (uint32_t)(naming->frames.size / sizeof(struct native_frame))};
+    const struct symbol *symbol = natives_symbol(&naming->natives, code);
+    uint32_t count = 0;
+    for (; symbol && count < INLINE_MAX; symbol = natives_symbol(&naming->natives, symbol->inlined_in))
+        chain[count++] = symbol;
+    if (count == 0)
+        put_frame(naming, make_frame(naming, address, NULL, flags));
+    expansion.count = count ? count : 1;
+    while (count-- > 0)
+        put_frame(naming, make_frame(naming, address, chain[count], flags));
+    return expansion;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t find_node(struct naming *naming, struct node node)
+{
+    uint32_t id = node_table_find(&naming->nodes, naming->recording, &node);
+    naming->failed |= !id;
+    return id;
+}
+
+static uint32_t add_frame(struct naming *naming, uint32_t parent, const struct native_frame *frame)
+{
+    if (!naming->internals && (frame->is_internal || (frame->is_root && parent == 0)))
+        return parent;
+    const struct node *above = &naming->recording->nodes[parent];
+    if (frame->is_body && above->code == frame->code && map_get(&naming->wrappers, parent) != MAP_NONE)
+        parent = above->parent; /* the body stands for its wrapper */
+    uint32_t node = find_node(naming, (struct node){parent, frame->code, frame->line});
+    if (frame->is_wrapper)
+        naming->failed |= !map_set(&naming->wrappers, node, 1);
+    return node;
+}
+
+static bool is_nameless(const struct code *code)
+{
+    return code->kind == CODE_NATIVE && code->name == 0;
+}
+
+static uint32_t add_node(struct naming *naming, const struct node *old)
+{
+    uint32_t parent = naming->of_node[old->parent];
+    const struct code *code = &naming->recording->codes[old->code];
+    if (!is_nameless(code)) {
+        bool hidden = code->flags & CODE_INTERNAL && !naming->internals;
+        return hidden ? parent : find_node(naming, (struct node){parent, old->code, old->line});
+    }
+    struct expansion *expansion = &naming->expansions[old->code];
+    if (expansion->count == 0)
+        *expansion = expand(naming, old->code);
+    for (uint32_t i = 0; i < expansion->count && !naming->failed; i++) {
+        const struct native_frame *frames = (const struct native_frame *)(const void *)naming->frames.data;
+        parent = add_frame(naming, parent, &frames[expansion->first + i]);
+    }
+    return parent;
+}
+
+static void add_nodes(struct naming *naming)
+{
+    struct recording *recording = naming->recording;
+    naming->old_nodes = recording->nodes;
+    naming->old_nodes_count = recording->nodes_count;
+    recording->nodes = NULL;
+    recording->nodes_count = recording->nodes_capacity = 0;
+    naming->failed |= recording_init(recording, NULL) < 0;
+    for (uint32_t i = 1; i < naming->old_nodes_count && !naming->failed; i++)
+        naming->of_node[i] = add_node(naming, &naming->old_nodes[i]);
+}
+
+static void move_rows(struct naming *naming)
+{
+    struct recording *recording = naming->recording;
+    for (uint32_t i = 0; i < recording->samples_count; i++)
+        recording->samples[i].node = naming->of_node[recording->samples[i].node];
+    for (uint32_t i = 0; i < recording->calls_count; i++)
+        recording->calls[i].node = naming->of_node[recording->calls[i].node];
+}
+
+static bool is_needed(const struct recording *recording)
+{
+    for (uint32_t i = 1; i < recording->codes_count; i++)
+        if (is_nameless(&recording->codes[i]) || recording->codes[i].flags & CODE_INTERNAL)
+            return true;
+    return false;
+}
+
+static void naming_clear(struct naming *naming)
+{
+    natives_clear(&naming->natives);
+    bytes_clear(&naming->frames);
+    bytes_clear(&naming->text);
+    map_clear(&naming->functions);
+    node_table_clear(&naming->nodes);
+    map_clear(&naming->wrappers);
+    free(naming->expansions);
+    free(naming->of_node);
+    free(naming->old_nodes);
+}
+
+int native_stacks_name(struct recording *recording, bool internals, struct err *err)
+{
+    struct naming naming = {.recording = recording, .internals = internals};
+    if (!is_needed(recording))
+        return 0;
+    naming.of_node = calloc((size_t)recording->nodes_count + 1, sizeof *naming.of_node);
+    naming.expansions = calloc((size_t)recording->codes_count + 1, sizeof *naming.expansions);
+    naming.failed =
+        !naming.of_node || !naming.expansions || natives_init(&naming.natives, recording, NULL) < 0;
+    if (!naming.failed)
+        add_nodes(&naming);
+    if (!naming.failed)
+        move_rows(&naming);
+    bool failed = naming.failed;
+    naming_clear(&naming);
+    if (failed)
+        return err_set(err, "not enough memory to name the native frames of %u stacks",
+                       recording->nodes_count);
+    return recording_compact_calls(recording, err);
+}

@@ -1,0 +1,269 @@
+#include "cli/finalize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/message.h"
+#include "store/compress.h"
+#include "store/natives.h"
+#include "store/reader.h"
+#include "store/recording.h"
+#include "store/writer.h"
+#include "symbols/symbols.h"
+
+#define BUILD_ID_MAX      64
+#define PROGRESS_AFTER_NS UINT64_C(1000000000)
+
+struct finalizing {
+    const char *path;
+    int fd;
+    struct recording recording;
+    struct natives natives;
+    struct symbols *symbols;
+    struct writer *writer;
+    uint32_t *modules; /* numbers in `symbols` of the recording's modules, plus 1; 0 = not asked yet */
+    struct finalize *result;
+    uint64_t start_ns, told_ns;
+};
+
+static int append(void *context, const void *data, size_t size, struct err *err)
+{
+    const struct finalizing *at = context;
+    const char *from = data;
+    while (size > 0) {
+        ssize_t written = write(at->fd, from, size);
+        if (written <= 0)
+            return err_set_errno(err, "cannot write %s", at->path);
+        from += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static unsigned digit(char character)
+{
+    return character <= '9' ? (unsigned)(character - '0') : (unsigned)(character - 'a' + 10);
+}
+
+/* The bytes of a build id, which is told in hexadecimal; none when it is something else. */
+static size_t parse_build_id(const char *text, uint8_t bytes[static BUILD_ID_MAX])
+{
+    size_t size = strlen(text);
+    if (size % 2 || size > BUILD_ID_MAX * 2 || text[strspn(text, "0123456789abcdef")])
+        return 0;
+    for (size_t i = 0; i < size / 2; i++)
+        bytes[i] = (uint8_t)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+    return size / 2;
+}
+
+static uint32_t module_number(struct finalizing *at, uint32_t module)
+{
+    uint8_t build_id[BUILD_ID_MAX];
+    if (at->modules[module] == 0) {
+        const struct module *row = &at->recording.modules[module];
+        size_t size = parse_build_id(recording_text(&at->recording, row->build_id), build_id);
+        uint32_t number =
+            symbols_module(at->symbols, recording_text(&at->recording, row->path), build_id, size);
+        symbols_expect_size(at->symbols, number, row->size_bytes);
+        at->modules[module] = number + 1;
+    }
+    return at->modules[module] - 1;
+}
+
+static uint32_t text(struct finalizing *at, const char *string)
+{
+    return writer_string(at->writer, string, strlen(string));
+}
+
+/* Whether the recording says the same of the code already. */
+static bool is_known(const struct finalizing *at, const struct symbol *symbol)
+{
+    const struct symbol *old = natives_symbol(&at->natives, symbol->code);
+    return old && old->name == symbol->name && old->file == symbol->file && old->line == symbol->line &&
+           old->inlined_in == symbol->inlined_in;
+}
+
+/* From the outermost function to the innermost, which is what the address is called. */
+static void name_code(struct finalizing *at, uint32_t code, const struct symbols_frame *frames, size_t count)
+{
+    struct symbol symbol = {0};
+    while (count-- > 0) {
+        symbol = (struct symbol){.code = code,
+                                 .name = text(at, frames[count].function),
+                                 .file = text(at, frames[count].file),
+                                 .line = frames[count].line,
+                                 .inlined_in = symbol.code};
+        if (count > 0)
+            symbol.code = writer_inlining_code(at->writer, &symbol);
+    }
+    if (is_known(at, &symbol))
+        return;
+    writer_symbol(at->writer, &symbol);
+    at->result->written++;
+}
+
+/* On a terminal, when it takes long enough for someone to wonder. */
+static void tell_progress(struct finalizing *at, uint32_t done)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t since_ns = at->told_ns ? at->told_ns : at->start_ns;
+    if (now_ns - since_ns < PROGRESS_AFTER_NS)
+        return;
+    at->told_ns = now_ns;
+    message_hint("naming native functions: %u of %u addresses", done, at->recording.addresses_count);
+}
+
+static void name_address(struct finalizing *at, const struct code_address *address)
+{
+    struct symbols_frame frames[SYMBOLS_INLINE_MAX];
+    struct finalize_module *module = &at->result->modules[address->module];
+    uint32_t number = module_number(at, address->module);
+    size_t count = symbols_find(at->symbols, number, address->offset, frames);
+    bool named = !frames[0].is_offset;
+    module->addresses++;
+    module->named += named;
+    module->with_lines += frames[0].line > 0;
+    /* A name that was found elsewhere is better than none here. */
+    if (named || (symbols_is_found(at->symbols, number) && !natives_symbol(&at->natives, address->code)))
+        name_code(at, address->code, frames, count);
+}
+
+static void name_all(struct finalizing *at)
+{
+    for (uint32_t i = 0; i < at->recording.addresses_count; i++) {
+        const struct code_address *address = &at->recording.addresses[i];
+        if (natives_address(&at->natives, address->code) == address)
+            name_address(at, address);
+        tell_progress(at, i);
+    }
+}
+
+static char *problem_new(const struct finalizing *at, uint32_t number)
+{
+    const char *problem = symbols_problem(at->symbols, number);
+    bool elsewhere = *problem && !symbols_is_found(at->symbols, number);
+    struct bytes text = {0};
+    bytes_putf(&text, "%s%s", problem,
+               elsewhere ? "; name a folder that holds the right one with --search-dir" : "");
+    bytes_put_u8(&text, '\0');
+    return (char *)bytes_take(&text, NULL);
+}
+
+/* Only modules that addresses lie in are worth a word. */
+static int sum_up(struct finalizing *at, struct err *err)
+{
+    struct finalize *result = at->result;
+    for (uint32_t i = 0; i < at->recording.modules_count; i++) {
+        struct finalize_module module = result->modules[i];
+        if (module.addresses == 0)
+            continue;
+        module.path = strdup(recording_text(&at->recording, at->recording.modules[i].path));
+        module.problem = problem_new(at, at->modules[i] - 1);
+        result->modules[result->module_count++] = module;
+        result->addresses += module.addresses;
+        result->named += module.named;
+        result->with_lines += module.with_lines;
+        if (!module.path || !module.problem)
+            return err_set(err, "out of memory");
+    }
+    return 0;
+}
+
+static int name_recording(struct finalizing *at, const struct finalize_options *options, uint64_t size_bytes,
+                          struct err *err)
+{
+    const struct writer_options sink = {.sink = append, .context = at, .compress = compress_zstd};
+    size_t count = (size_t)at->recording.modules_count + 1;
+    at->symbols = symbols_new(options->folders, options->folder_count);
+    at->modules = calloc(count, sizeof *at->modules);
+    at->result->modules = calloc(count, sizeof *at->result->modules);
+    if (!at->symbols || !at->modules || !at->result->modules)
+        return err_set(err, "out of memory");
+    struct err why = {0};
+    at->writer = writer_continue(&sink, &at->recording, size_bytes, &why);
+    if (!at->writer)
+        return err_set(err, "%s: %s; make a whole file of it with: sonde export -f sonde -o NEW %s", at->path,
+                       why.text, at->path);
+    at->start_ns = clock_monotonic_ns();
+    name_all(at);
+    int result = sum_up(at, err);
+    if (at->result->written && result == 0)
+        result = writer_close(at->writer, err);
+    else
+        writer_abandon(at->writer);
+    if (result < 0 && ftruncate(at->fd, (off_t)size_bytes) < 0)
+        message_warn("%s: a part of what was to be appended stays in it", at->path);
+    return result;
+}
+
+int finalize_open_file(int fd, const char *path, const struct finalize_options *options,
+                       struct finalize *result, struct err *err)
+{
+    struct finalizing at = {.path = path, .fd = fd, .result = result};
+    struct bytes bytes = {0};
+    *result = (struct finalize){0};
+    if (options->local)
+        unsetenv("DEBUGINFOD_URLS");
+    int outcome = bytes_read_file(&bytes, path, BYTES_MAX_DEFAULT, err);
+    if (outcome == 0)
+        outcome = reader_read(bytes.data, bytes.size, path, &at.recording, err);
+    if (outcome == 0)
+        outcome = natives_init(&at.natives, &at.recording, err);
+    if (outcome == 0 && lseek(fd, (off_t)bytes.size, SEEK_SET) < 0)
+        outcome = err_set_errno(err, "cannot write %s", path);
+    if (outcome == 0 && at.recording.addresses_count)
+        outcome = name_recording(&at, options, bytes.size, err);
+    symbols_free(at.symbols);
+    natives_clear(&at.natives);
+    recording_clear(&at.recording);
+    bytes_clear(&bytes);
+    free(at.modules);
+    return outcome;
+}
+
+int finalize_file(const char *path, const struct finalize_options *options, struct finalize *result,
+                  struct err *err)
+{
+    *result = (struct finalize){0};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(err, "cannot write %s", path);
+    int outcome = -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        err_set(err, "%s is still being recorded", path);
+    else
+        outcome = finalize_open_file(fd, path, options, result, err);
+    close(fd);
+    return outcome;
+}
+
+void finalize_tell(const struct finalize *result)
+{
+    uint32_t nameless = result->addresses - result->named;
+    if (result->addresses && symbols_unavailable())
+        message_warn("%s", symbols_unavailable());
+    else if (nameless)
+        message_hint("%u of %u native addresses have no name; sonde finalize tells why", nameless,
+                     result->addresses);
+    for (size_t i = 0; i < result->module_count; i++)
+        if (result->modules[i].problem[0])
+            message_detail("%s", result->modules[i].problem);
+}
+
+void finalize_clear(struct finalize *result)
+{
+    for (size_t i = 0; i < result->module_count; i++) {
+        free(result->modules[i].path);
+        free(result->modules[i].problem);
+    }
+    free(result->modules);
+    *result = (struct finalize){0};
+}
