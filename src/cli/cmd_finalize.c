@@ -72,7 +72,7 @@ static const struct option options[] = {
 const struct command command_finalize = {
     .name = "finalize",
     .group = "Convert",
-    .summary = "Give the native frames of a recording their names, here or on another machine",
+    .summary = "Name the native frames of a recording, here or elsewhere",
     .arguments = "[FILE...]",
     .description =
         "A recording with native frames (sonde record --native) holds addresses and the build ids of the "
