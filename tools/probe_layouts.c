@@ -70,6 +70,17 @@ static void runtime(void)
 #else
     PUT(interpreter_code_generation, PyInterpreterState, _code_object_generation);
 #endif
+#if PY_VERSION_HEX < 0x030c0000
+    PUT(interpreter_modules, PyInterpreterState, modules);
+#else
+    PUT(interpreter_modules, PyInterpreterState, imports.modules);
+#endif
+    PUT(interpreter_collecting, PyInterpreterState, gc.collecting);
+#if PY_VERSION_HEX < 0x030f0000
+    NONE(interpreter_collecting_frame);
+#else
+    PUT(interpreter_collecting_frame, PyInterpreterState, gc.frame);
+#endif
     PUT(gil_holder, struct _gil_runtime_state, last_holder);
     PUT(gil_locked, struct _gil_runtime_state, locked);
 }

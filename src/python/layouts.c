@@ -12,6 +12,9 @@
     ROW(interpreter_threads, 8, 8, 16, 72)                                                                   \
     ROW(interpreter_gil, NO, NO, NO, 384)                                                                    \
     ROW(interpreter_code_generation, NO, NO, NO, NO)                                                         \
+    ROW(interpreter_modules, 856, 856, 888, 944)                                                             \
+    ROW(interpreter_collecting, 816, 816, 848, 312)                                                          \
+    ROW(interpreter_collecting_frame, NO, NO, NO, NO)                                                        \
     ROW(gil_holder, 8, 8, 8, 8)                                                                              \
     ROW(gil_locked, 16, 16, 16, 16)                                                                          \
     ROW(thread_next, 8, 8, 8, 8)                                                                             \
@@ -120,7 +123,7 @@ enum group {
     GROUPS
 };
 
-enum { FIRST_PUBLISHED_MINOR = 13, PUBLISHED_VERSIONS = 3, PUBLISHED_WORDS = 96, GIL_LIMIT = 1024 };
+enum { FIRST_PUBLISHED_MINOR = 13, PUBLISHED_VERSIONS = 3, PUBLISHED_WORDS = 97, GIL_LIMIT = 1024 };
 
 static const struct published_size {
     uint8_t word[PUBLISHED_VERSIONS]; /* 3.13, 3.14, 3.15: place in the table, in words of 8 bytes */
@@ -145,6 +148,9 @@ static const struct published_offset {
     {{9, 9, 9}, INTERPRETER, AT(interpreter_threads)},
     {{14, 15, 15}, INTERPRETER, AT(interpreter_gil)},
     {{0, 20, 20}, INTERPRETER, AT(interpreter_code_generation)},
+    {{11, 12, 12}, INTERPRETER, AT(interpreter_modules)},
+    {{72, 82, 95}, INTERPRETER, AT(interpreter_collecting)},
+    {{0, 0, 96}, INTERPRETER, AT(interpreter_collecting_frame)},
     {{18, 19, 19}, INTERPRETER, AT(gil_holder)},
     {{17, 18, 18}, INTERPRETER, AT(gil_locked)},
     {{21, 24, 24}, THREAD, AT(thread_next)},
@@ -287,6 +293,13 @@ static int add_neighbours(const struct table *table, struct layout *layout, stru
         table->words[column ? 16 : 15]; /* the holder and the flag are published within the interpreter */
     layout->gil_holder -= gil;
     layout->gil_locked -= gil;
+    /* The collector's fields are published within its own structure. */
+    uint64_t collector = table->words[column ? 11 : 10];
+    if (collector > published_sizes[INTERPRETER].limit_bytes)
+        return refuse_damaged(layout->version, err);
+    layout->interpreter_collecting += collector;
+    if (layout->interpreter_collecting_frame != LAYOUT_ABSENT)
+        layout->interpreter_collecting_frame += collector;
     layout->thread_stack_top = layout->thread_stack_chunk + 8;
     layout->code_flags = layout->code_argument_count - 4;
     layout->code_stack_size = layout->code_first_line - 4;

@@ -34,10 +34,13 @@ enum layout_chain {
     FIELD(interpreter_next)                                                                                  \
     FIELD(interpreter_id)                                                                                    \
     FIELD(interpreter_threads)                                                                               \
-    FIELD(interpreter_gil)             /* a pointer to the lock, from 3.12 on */                             \
-    FIELD(interpreter_code_generation) /* grows when a code object dies, from 3.14 on */                     \
-    FIELD(gil_holder)                  /* the last holder */                                                 \
-    FIELD(gil_locked)                  /* int, 1 while held */                                               \
+    FIELD(interpreter_gil)              /* a pointer to the lock, from 3.12 on */                            \
+    FIELD(interpreter_code_generation)  /* grows when a code object dies, from 3.14 on */                    \
+    FIELD(interpreter_modules)          /* sys.modules */                                                    \
+    FIELD(interpreter_collecting)       /* int, not 0 while the garbage collector is at work */              \
+    FIELD(interpreter_collecting_frame) /* the frame in which it began, from 3.15 on */                      \
+    FIELD(gil_holder)                   /* the last holder */                                                \
+    FIELD(gil_locked)                   /* int, 1 while held */                                              \
     FIELD(thread_next)                                                                                       \
     FIELD(thread_interpreter)                                                                                \
     FIELD(thread_frame) /* the frame object, the cframe or the frame: enum layout_chain */                   \

@@ -1,5 +1,7 @@
 #include "python/threads.h"
 
+#include "python/status.h"
+
 /* A list that is longer is taken for a loop. */
 enum { MOST_THREADS = 1 << 16 };
 
@@ -11,23 +13,6 @@ struct listing {
     size_t capacity;
     size_t count;
 };
-
-/* The thread that holds the lock of an interpreter; 0 = none. */
-static bool read_holder(const struct listing *listing, uint64_t interpreter, uint64_t *holder)
-{
-    const struct layout *layout = listing->layout;
-    uint64_t gil = listing->runtime + layout->runtime_gil;
-    int32_t locked;
-    *holder = 0;
-    if (layout->runtime_gil == LAYOUT_ABSENT &&
-        !memory_read_word(listing->memory, interpreter + layout->interpreter_gil, &gil))
-        return false;
-    if (!gil)
-        return true; /* the interpreter is being made */
-    if (!memory_read(listing->memory, gil + layout->gil_locked, &locked, sizeof locked))
-        return false;
-    return locked != 1 || memory_read_word(listing->memory, gil + layout->gil_holder, holder);
-}
 
 static bool add_thread(struct listing *listing, const struct threads_row *like, uint64_t state,
                        uint64_t holder)
@@ -53,7 +38,7 @@ static bool add_interpreter(struct listing *listing, uint64_t interpreter)
     uint64_t state, holder, id;
     if (!memory_read_word(listing->memory, interpreter + layout->interpreter_id, &id) ||
         !memory_read_word(listing->memory, interpreter + layout->interpreter_threads, &state) ||
-        !read_holder(listing, interpreter, &holder))
+        !status_gil_holder(listing->layout, listing->memory, listing->runtime, interpreter, &holder))
         return false;
     row.interpreter_id = (int64_t)id;
     while (state) {

@@ -1,10 +1,12 @@
 """What time means while sampling: when it ends, whose it is, which clock counts."""
 
+import collections
 import os
 import pty
 import signal
 import time
 
+from conftest import read
 from test_record import Samples, record
 
 SPIN = """
@@ -113,7 +115,15 @@ def run_on_terminal(launch, command):
 def test_progress_on_a_terminal_only(modern_launch):
     launch = modern_launch
     write_spinner(launch, "spin(1.6)")
-    command = [launch.sonde, "record", "-o", launch.folder / "a.sonde", "--", launch.python.executable, "x.py"]
+    command = [
+        launch.sonde,
+        "record",
+        "-o",
+        launch.folder / "a.sonde",
+        "--",
+        launch.python.executable,
+        "x.py",
+    ]
     shown = run_on_terminal(launch, command)
     assert b" samples, 0 errors" in shown and shown.count(b"\r\x1b[Ksonde: ") >= 2
     last = shown.decode().splitlines()[-2:]
@@ -121,3 +131,102 @@ def test_progress_on_a_terminal_only(modern_launch):
     assert "Samples: " in last[1] and last[1].rstrip().endswith(" Errors: 0")
     command[3] = launch.folder / "b.sonde"
     assert b"\r" not in launch.run(command).stderr
+
+
+RUNNING, GIL, GC = 1, 2, 8
+
+
+def rows(path):
+    """(names from the innermost out, count, state) of each row of samples."""
+    data = read(path)
+    names = [data["strings"][name] for name in data["codes"]["name"]]
+    nodes, samples = data["nodes"], data["samples"]
+    for node, count, state in zip(samples["node"], samples["count"], samples["state"]):
+        stack = []
+        while node:
+            stack.append(names[nodes["code"][node]])
+            node = nodes["parent"][node]
+        yield stack, count, state
+
+
+def total(path, chosen):
+    return sum(count for stack, count, state in rows(path) if chosen(stack, state))
+
+
+def test_who_holds_the_gil(launch):
+    """One thread hashes without the GIL, one spins with it: both run, one is marked."""
+    write_spinner(
+        launch,
+        """
+        import hashlib, threading
+        def with_gil(): spin(0.8)
+        def without_gil():
+            block, end = bytes(1 << 22), time.perf_counter() + 0.8
+            while time.perf_counter() < end:
+                hashlib.sha256(block)
+        thread = threading.Thread(target=without_gil)
+        thread.start()
+        with_gil()
+        thread.join()
+        """,
+    )
+    assert record(launch, "x.py").returncode == 0
+    path = launch.folder / "out.sonde"
+    held, free = collections.Counter(), collections.Counter()
+    for stack, count, state in rows(path):
+        if state & RUNNING:
+            for name in {"with_gil", "without_gil"} & set(stack):
+                (held if state & GIL else free)[name] += count
+    assert held["with_gil"] > 100 and free["without_gil"] > 100, (held, free)
+    assert held["with_gil"] > free["with_gil"], (held, free)
+    assert free["without_gil"] > 9 * held["without_gil"], (held, free)
+    raw = launch.run([launch.sonde, "export", "--gil", "-f", "collapsed", "-o", "-", "out.sonde"])
+    assert b"with_gil" in raw.stdout and raw.returncode == 0
+
+
+def test_gil_option(modern_launch):
+    """As with py-spy: -g leaves threads out that run without the GIL."""
+    launch = modern_launch
+    launch.write(
+        "x.py",
+        """
+        import hashlib, time
+        def without_gil():
+            block, end = bytes(1 << 22), time.perf_counter() + 0.5
+            while time.perf_counter() < end:
+                hashlib.sha256(block)
+        without_gil()
+        """,
+    )
+    counts = []
+    for more in ([], ["-g"]):
+        done = record(launch, "x.py", output="out", more=["-f", "raw", *more])
+        assert done.returncode == 0
+        lines = (launch.folder / "out").read_text().splitlines()
+        counts.append(sum(int(line.rpartition(" ")[2]) for line in lines if "without_gil" in line))
+    assert counts[0] > 200 and counts[1] < counts[0] / 4
+
+
+def test_garbage_collection_is_a_frame(launch):
+    """The same time is spent collecting and spinning, measured by the program itself."""
+    write_spinner(
+        launch,
+        """
+        import gc
+        gc.disable()
+        kept = [[number] for number in range(200000)]
+        collecting = 0
+        for turn in range(12):
+            begin = time.perf_counter()
+            gc.collect()
+            collecting += time.perf_counter() - begin
+        spin(collecting)
+        """,
+    )
+    assert record(launch, "x.py", rate=4000).returncode == 0
+    path = launch.folder / "out.sonde"
+    collecting = total(path, lambda stack, state: stack[:2] == ["<garbage collection>", "<module>"])
+    spinning = total(path, lambda stack, state: stack[:1] == ["spin"])
+    assert collecting == total(path, lambda stack, state: state & GC and "<module>" in stack)
+    assert spinning > 100
+    assert 0.7 < collecting / spinning < 1.4

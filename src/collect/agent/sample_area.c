@@ -62,14 +62,22 @@ static bool is_same(const struct sample_code *row, const struct walk_process *pr
            row->first_line == memory_int(bytes + layout->code_first_line);
 }
 
+/* 0 when the table is full. */
+static uint32_t take_row(struct sample_area *area)
+{
+    uint32_t id = __atomic_fetch_add(&area->code_count, 1, __ATOMIC_RELAXED);
+    if (id < SAMPLE_AREA_CODES)
+        return id;
+    __atomic_fetch_sub(&area->code_count, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
 static uint32_t add_code(struct sample_area *area, const struct walk_process *process, uint64_t code,
                          const struct names_code *names)
 {
-    uint32_t id = __atomic_fetch_add(&area->code_count, 1, __ATOMIC_RELAXED);
-    if (id >= SAMPLE_AREA_CODES) {
-        __atomic_fetch_sub(&area->code_count, 1, __ATOMIC_RELAXED);
+    uint32_t id = take_row(area);
+    if (!id)
         return 0;
-    }
     struct sample_code *row = &area->codes[id];
     *row = (struct sample_code){
         .address = code,
@@ -86,10 +94,52 @@ static uint32_t add_code(struct sample_area *area, const struct walk_process *pr
     return id;
 }
 
+static uint32_t place_of(uint64_t address)
+{
+    return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 40) & (SAMPLE_AREA_INDEX - 1);
+}
+
+static uint32_t add_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes)
+{
+    uint32_t id = take_row(area);
+    if (!id)
+        return 0;
+    area->codes[id] = (struct sample_code){.address = key, .name = put_text(area, name, bytes), .made_up = 1};
+    __atomic_store_n(&area->codes[id].ready, 1, __ATOMIC_RELEASE);
+    return id;
+}
+
+static bool has_name(const struct sample_area *area, const struct sample_code *row, const char *name,
+                     size_t bytes)
+{
+    uint32_t size;
+    const uint8_t *text = sample_area_text(area, row->name, &size);
+    return text && size == bytes && memcmp(text, name, bytes) == 0;
+}
+
+uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes)
+{
+    uint32_t at = place_of(key);
+    for (uint32_t tries = 0; tries < 64; tries++, at = (at + 1) & (SAMPLE_AREA_INDEX - 1)) {
+        uint32_t found = __atomic_load_n(&area->index[at], __ATOMIC_ACQUIRE);
+        if (!found) {
+            uint32_t id = add_made_up(area, key, name, bytes);
+            if (id)
+                __atomic_compare_exchange_n(&area->index[at], &found, id + 1, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED);
+            return id;
+        }
+        const struct sample_code *row = &area->codes[found - 1];
+        if (row->address == key && has_name(area, row, name, bytes))
+            return found - 1;
+    }
+    return 0;
+}
+
 uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code)
 {
     struct names_code names;
-    uint32_t at = (uint32_t)((code >> 4) * 0x9e3779b97f4a7c15u >> 40) & (SAMPLE_AREA_INDEX - 1);
+    uint32_t at = place_of(code);
     for (uint32_t tries = 0; tries < 64; tries++, at = (at + 1) & (SAMPLE_AREA_INDEX - 1)) {
         uint32_t found = __atomic_load_n(&area->index[at], __ATOMIC_ACQUIRE);
         if (found) {

@@ -33,6 +33,7 @@ struct sample_code {
     int32_t first_line;
     uint32_t name, qualname, filename; /* texts: offset of u32 size and bytes; 0 = none */
     uint32_t lines;                    /* the table of lines, stored as a text */
+    uint32_t made_up;                  /* 1 = no code object but a frame that says something, named `name` */
     uint32_t ready;                    /* 1 = may be read */
 };
 
@@ -64,6 +65,7 @@ struct sample_slot {
     uint64_t start_ticks, end_ticks;
     uint64_t written, taken; /* bytes in and out of the ring, ever growing */
     uint32_t depth;          /* of the sample before */
+    uint16_t state_before;   /* of it: enum sample_state */
     uint32_t tries;          /* that the sample which is due has failed */
     char name[32];
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
@@ -110,6 +112,10 @@ static inline uint64_t sample_area_now(const struct sample_area *area)
 
 /* The row of a code object, made when it is new; 0 when the tables are full. Async-signal-safe. */
 uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code);
+
+/* The row of a frame that is no function, such as "<garbage collection>". What is called by one `key` has one name;
+ * `key` is odd, as no address of a code object is. 0 when the tables are full. Async-signal-safe. */
+uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes);
 
 /* Appends one record to the slot's ring; false when it is full. The caller has set `busy`. */
 bool sample_area_put(struct sample_slot *slot, const struct sample_record *record,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/agent/extra_frames.h"
 #include "store/recording.h"
 
 /* Before 3.11 a thread state names its thread by the pthread_t alone. That is a pointer, and somewhere behind it
@@ -54,16 +55,23 @@ static uint64_t own_state(const struct stack_reader *reader)
     return (uint64_t)(state ? state : reader->thread_state());
 }
 
-/* The walked frames as rows, outermost first, so that a common root is a common beginning. */
-static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                            uint32_t count)
+/* The walked frames as rows, outermost first, so that a common root is a common beginning; among them the extra
+ * ones. Of a stack that is too deep with these the innermost frames are left out. */
+static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot,
+                            const struct walk_process *process, uint32_t count,
+                            const struct extra_frames *extra)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const struct walk_frame *frame = &slot->walked[count - 1 - i];
-        slot->now[i] = (struct sample_frame){.code = sample_area_code(area, &reader->process, frame->code),
-                                             .offset = frame->offset};
+    uint32_t depth = 0;
+    for (uint32_t j = 0; !count && j < extra->count; j++)
+        slot->now[depth++] = extra->frames[j];
+    for (uint32_t i = count; i-- > 0 && depth < SAMPLE_AREA_DEPTH;) {
+        const struct walk_frame *frame = &slot->walked[i];
+        slot->now[depth++] = (struct sample_frame){.code = sample_area_code(area, process, frame->code),
+                                                   .offset = frame->offset};
+        for (uint32_t j = 0; extra->above == i && j < extra->count && depth < SAMPLE_AREA_DEPTH; j++)
+            slot->now[depth++] = extra->frames[j];
     }
-    return count;
+    return depth;
 }
 
 static bool write_sample(struct sample_area *area, struct sample_slot *slot, struct sample_record *record,
@@ -82,6 +90,7 @@ static bool write_sample(struct sample_area *area, struct sample_slot *slot, str
     }
     memcpy(&slot->before[shared], &slot->now[shared], (depth - shared) * sizeof slot->now[0]);
     slot->depth = depth;
+    slot->state_before = record->state;
     return true;
 }
 
@@ -121,7 +130,9 @@ bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, str
     struct sample_record record = {.count = count, .state = SAMPLE_RUNNING};
     if (walk.depth > walk.count)
         record.state |= SAMPLE_CUT;
-    uint32_t depth = name_frames(area, slot, reader, walk.count);
+    struct extra_frames extra;
+    record.state |= extra_frames_find(&extra, area, slot, &reader->process, reader->runtime, walk.count);
+    uint32_t depth = name_frames(area, slot, &reader->process, walk.count, &extra);
     if (write_sample(area, slot, &record, depth))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
     return true;
@@ -136,11 +147,12 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
     struct walk walk = walk_frames(&process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
     if (walk.status == WALK_REJECTED)
         return still(context) && reject(area, slot, walk.reason, count, 0);
-    struct stack_reader careful = {.process = process};
-    uint32_t depth = name_frames(area, slot, &careful, walk.count);
+    struct extra_frames extra;
+    struct sample_record record = {.count = count};
+    record.state = extra_frames_find(&extra, area, slot, &process, reader->runtime, walk.count);
+    uint32_t depth = name_frames(area, slot, &process, walk.count, &extra);
     if (!still(context))
         return false;
-    struct sample_record record = {.count = count};
     bool written = write_sample(area, slot, &record, depth);
     if (written)
         area->idle += count;
@@ -153,7 +165,7 @@ bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint
                                    .count = count,
                                    .ticks = sample_area_now(area),
                                    .shared = slot->depth,
-                                   .state = running ? SAMPLE_RUNNING : 0};
+                                   .state = running ? SAMPLE_RUNNING : slot->state_before};
     bool written = sample_area_put(slot, &record, NULL);
     if (written)
         __atomic_fetch_add(running ? &area->taken : &area->idle, count, __ATOMIC_RELAXED);

@@ -73,7 +73,7 @@ static uint32_t define_code(struct sample_drain *drain, const struct sample_code
         .qualname = copy_text(drain, row->qualname ? row->qualname : row->name),
         .file = copy_text(drain, row->filename),
         .line = row->first_line > 0 ? (uint32_t)row->first_line : 0,
-        .kind = CODE_PYTHON,
+        .kind = row->made_up ? CODE_OTHER : CODE_PYTHON,
     };
     return writer_code(drain->writer, &code);
 }
