@@ -108,9 +108,10 @@ def same_as_repr():
     texts()
     containers()
     plain, generator = Plain(), Plain().method()
-    for thing in (Plain, plain.method, generator, Plain.method, len, [].append, int, ValueError, Colour.RED, Size.BIG, json, sys,
-                  ValueError("wrong", 1), KeyError("x"), Exception(), Point(1, "b"), collections.OrderedDict,
-                  check.__code__, functools, type, (lambda: 0), threading.Lock()):
+    callable_things = [Plain, plain.method, generator, Plain.method, len, [].append, int, type, (lambda: 0)]
+    modules = [json, sys, functools, collections.OrderedDict, check.__code__]
+    errors = [ValueError, ValueError("wrong", 1), KeyError("x"), Exception()]
+    for thing in [*callable_things, *modules, *errors, Colour.RED, Size.BIG, Point(1, "b"), threading.Lock()]:
         check(thing, detailed=0)
     check(object())
     held, again = threading.Lock(), threading.RLock()
@@ -123,7 +124,8 @@ def same_as_repr():
 
 def bounded():
     brief, most = 256, 4096
-    for thing in ("x" * 10 ** 6, list(range(10 ** 5)), dict.fromkeys(range(10 ** 5)), set(range(10 ** 5)), b"y" * 10 ** 6):
+    many = range(10 ** 5)
+    for thing in ("x" * 10 ** 6, list(many), dict.fromkeys(many), set(many), b"y" * 10 ** 6):
         for detailed, size in ((0, brief), (1, most)):
             found = value(thing, detailed)
             check(thing, found, detailed)
