@@ -14,7 +14,7 @@
 #include "unwind/elf_file.h"
 
 /* More than any process has by default. */
-enum { MOST_SEGMENTS = 1 << 20, MOST_FILES = 1 << 20, MOST_THREADS = 1 << 16 };
+enum { MOST_SEGMENTS = 1 << 18, MOST_FILES = 1 << 15, MOST_THREADS = 1 << 16 };
 enum { COMPARED_BYTES = 4096, PATH_BYTES = 4096 };
 
 /* Places in struct elf_prstatus and struct elf_prpsinfo of 64-bit machines. */
