@@ -7,6 +7,7 @@
 #include "store/recording.h"
 
 #define SECOND_NS 1000000000u
+#define SCALE_MAX 2.0
 enum { NODE_UNKNOWN = 0, NODE_HIDDEN = 1, NODE_FIRST_ROW = 2 };
 
 static void clear_table(struct live_table *table)
@@ -180,12 +181,33 @@ static void begin_interval(struct live *live, uint64_t end_ns)
     move_to_second(live, end_ns / SECOND_NS);
 }
 
+/* The part of the interval in which the thread was there. */
+static uint64_t lived_ns(const struct live *live, const struct thread *thread)
+{
+    uint64_t begin_ns = thread->start_ns > live->begin_ns ? thread->start_ns : live->begin_ns;
+    uint64_t end_ns = thread->end_ns && thread->end_ns < live->end_ns ? thread->end_ns : live->end_ns;
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+/* Samples come at random times, more or fewer than the rate says; but how long a thread was there is known. So what
+ * its samples say is taken as shares of that time. Where the two are far apart something else is at work. */
+static void find_scales(struct live *live, const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->samples_count; i++)
+        live->threads[recording->samples[i].thread].seen_ns += recording->samples[i].weight_ns;
+    for (uint32_t i = 0; i < recording->threads_count; i++) {
+        struct live_thread *thread = &live->threads[i];
+        double scale =
+            thread->seen_ns ? (double)lived_ns(live, &recording->threads[i]) / (double)thread->seen_ns : 1;
+        thread->scale = scale > 1 / SCALE_MAX && scale < SCALE_MAX ? scale : 1;
+    }
+}
+
 static void count_thread(struct live *live, const struct sample_row *row)
 {
     struct live_thread *thread = &live->threads[row->thread];
     uint64_t running_ns = row->state & SAMPLE_RUNNING ? row->weight_ns : 0;
     uint64_t gil_ns = row->state & SAMPLE_GIL ? row->weight_ns : 0;
-    thread->seen_ns += row->weight_ns;
     thread->running_ns += running_ns;
     thread->gil_ns += gil_ns;
     thread->all_running_ns += running_ns;
@@ -202,12 +224,13 @@ static void count_thread(struct live *live, const struct sample_row *row)
 static void weigh(struct live *live, const struct recording *recording)
 {
     for (uint32_t i = 0; i < recording->samples_count; i++) {
-        const struct sample_row *row = &recording->samples[i];
-        live->samples += row->count;
-        count_thread(live, row);
-        count_seconds(live, row);
-        if (tree_selection_has_sample(&live->selection, recording, row))
-            live->weights_ns[row->node] += row->weight_ns;
+        struct sample_row row = recording->samples[i];
+        row.weight_ns = (uint64_t)((double)row.weight_ns * live->threads[row.thread].scale + 0.5);
+        live->samples += row.count;
+        count_thread(live, &row);
+        count_seconds(live, &row);
+        if (tree_selection_has_sample(&live->selection, recording, &row))
+            live->weights_ns[row.node] += row.weight_ns;
     }
 }
 
@@ -218,6 +241,7 @@ int live_add(struct live *live, const struct recording *recording, uint64_t end_
     if (!make_room(live, recording))
         return err_set(err, "out of memory");
     begin_interval(live, end_ns);
+    find_scales(live, recording);
     weigh(live, recording);
     bool counted = true;
     for (uint32_t i = 0; i < recording->samples_count; i++) {
@@ -242,6 +266,25 @@ void live_reset(struct live *live)
     live->samples = live->running_ns = live->gil_ns = 0;
     if (live->end_ns)
         live->start_ns = live->end_ns;
+}
+
+void live_take_all(struct live *live)
+{
+    live->begin_ns = live->start_ns;
+    live->running_ns = live->gil_ns = 0;
+    for (int by = 0; by < LIVE_TABLES; by++)
+        for (uint32_t i = 0; i < live->tables[by].count; i++) {
+            live->tables[by].rows[i].own_ns = live->tables[by].rows[i].all_own_ns;
+            live->tables[by].rows[i].total_ns = live->tables[by].rows[i].all_total_ns;
+        }
+    for (uint32_t i = 0; i < live->threads_count; i++) {
+        struct live_thread *thread = &live->threads[i];
+        thread->running_ns = thread->all_running_ns;
+        thread->gil_ns = thread->all_gil_ns;
+        thread->seen_ns = thread->latest_ns; /* 0 when it was never seen */
+        live->running_ns += thread->running_ns;
+        live->gil_ns += thread->gil_ns;
+    }
 }
 
 int live_copy(const struct live *live, struct live *copy, struct err *err)

@@ -2,7 +2,7 @@
  * live: what a program is doing now, kept up to date with the samples as they come: functions, lines and threads with
  * their share of the latest interval and their time since the start, and the last minute of the whole.
  *
- * Times are sums of the samples' weights. Shares are of the interval's length, so that several threads at work can
+ * Times are sums of the samples' weights, fitted to the time that each thread was there. Shares are of the interval's length, so that several threads at work can
  * have more than one whole together. Own time belongs to the innermost frame that is shown; a function counts once in
  * a stack, however often it stands there. The interpreter's own machinery is passed over.
  *
@@ -43,6 +43,7 @@ struct live_table {
 struct live_thread {
     uint64_t running_ns, gil_ns, seen_ns; /* in the latest interval; seen: idle or not */
     uint64_t all_running_ns, all_gil_ns;
+    double scale;       /* of its samples' weights in the latest interval */
     uint64_t latest_ns; /* when `node` was seen */
     uint32_t node;
 };
@@ -73,6 +74,8 @@ void live_clear(struct live *live);
 int live_add(struct live *live, const struct recording *recording, uint64_t end_ns, struct err *err);
 /* Begins anew: all times are 0; the last minute stays. */
 void live_reset(struct live *live);
+/* Makes the whole time the latest interval, for a closing table. */
+void live_take_all(struct live *live);
 /* A copy to look at while the original goes on. `copy` must be empty. */
 int live_copy(const struct live *live, struct live *copy, struct err *err);
 

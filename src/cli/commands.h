@@ -13,6 +13,7 @@ extern const struct command command_list;
 extern const struct command command_merge;
 extern const struct command command_record;
 extern const struct command command_report;
+extern const struct command command_top;
 extern const struct command command_trace;
 
 #endif

@@ -139,7 +139,7 @@ static void close_all(struct making *making)
     free(making->result);
 }
 
-static void tell_refusal(uint64_t pid, bool is_target, const char *why)
+void run_tell_refusal(uint64_t pid, bool is_target, const char *why)
 {
     if (is_target)
         message_warn("this interpreter cannot be recorded: %s", why);
@@ -286,7 +286,7 @@ static int record(struct making *making, struct err *err)
         .settings = settings.failed ? "" : (char *)settings.data,
         .writer = making->writer,
         .describe = redact_words,
-        .refused = tell_refusal,
+        .refused = run_tell_refusal,
         .duration_ns = making->options->duration_ns,
         .ends_at_interrupt = making->options->rate_hz > 0,
         .context = making,
@@ -312,15 +312,12 @@ static int record_run(struct making *making, struct err *err)
     return result;
 }
 
-/* As the target ended: the same exit code, or killed by the same signal. */
-static int exit_as_target(const struct run *run)
+int run_exit_as(int status)
 {
-    if (run->failed)
-        return MESSAGE_EXIT_MISTAKE;
-    if (!WIFSIGNALED(run->status))
-        return WEXITSTATUS(run->status);
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
     fflush(NULL);
-    int number = WTERMSIG(run->status);
+    int number = WTERMSIG(status);
     const struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     signal(number, SIG_DFL);
@@ -339,7 +336,7 @@ int run_command(const struct run_options *options, run_close *close, const void 
     struct err err = {0};
     if (record_run(&making, &err) < 0)
         return message_fail(&err);
-    int code = making.code ? making.code : exit_as_target(&run);
+    int code = making.code ? making.code : run.failed ? MESSAGE_EXIT_MISTAKE : run_exit_as(run.status);
     free(run.path);
     return code;
 }

@@ -45,6 +45,11 @@ typedef int run_close(const struct run *run, const void *values);
 /* A recording command from its options to its exit code: that of the target, whose death by a signal is died too. */
 int run_command(const struct run_options *options, run_close *close, const void *values);
 
+/* Says on standard error that a Python cannot be recorded; for recorder_options. */
+void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
+/* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
+int run_exit_as(int status);
+
 /* Option rows that all recording commands have; `type` is the struct of values. */
 #define RUN_TARGET_OPTIONS(type)                                                                             \
     {"follow",                                                                                               \

@@ -11,6 +11,8 @@
 #include "show/top_view.h"
 #include "store/recording.h"
 
+#define SECOND_NS UINT64_C(1000000000)
+
 enum {
     WIDE = 60,   /* columns from which all four numbers are shown */
     NARROW = 36, /* and two */
@@ -54,7 +56,7 @@ static const char *python_of(const struct recording *recording)
 static void draw_title(struct picture *picture)
 {
     const struct top_facts *facts = picture->facts;
-    uint64_t seconds = (facts->live->end_ns - facts->live->start_ns) / 1000000000u;
+    uint64_t seconds = (facts->live->end_ns - facts->live->start_ns) / SECOND_NS;
     const char *python = python_of(facts->recording);
     char right[96];
     int size = snprintf(right, sizeof right, "%s%s  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
@@ -107,26 +109,27 @@ static uint64_t value_of(struct live_second second, bool gil)
     return gil ? second.gil_ns : second.running_ns;
 }
 
-/* Whole seconds, the newest at the right. The scale is one CPU, or as much as there was. */
+/* Whole seconds, the newest at the right. The scale is as many whole CPUs as there were at work, or nearly. */
 static void draw_minute(struct picture *picture, const char *title, bool gil)
 {
     const struct live *live = picture->facts->live;
     unsigned columns = picture->canvas->columns,
              at = canvas_put(picture->canvas, picture->row, 0, CANVAS_DIM, title);
     unsigned bars = columns > at + 12 ? columns - at - 12 : 0;
-    uint64_t most_ns = 1000000000u;
+    uint64_t most_ns = 0;
     bars = bars < LIVE_SECONDS - 1 ? bars : LIVE_SECONDS - 1;
     for (unsigned ago = 0; ago < bars; ago++) {
         uint64_t value_ns = value_of(live_second_ago(live, ago), gil);
         most_ns = value_ns > most_ns ? value_ns : most_ns;
     }
+    uint64_t cpus = 1 + most_ns / (SECOND_NS + SECOND_NS / 10);
     for (unsigned ago = 0; ago < bars; ago++) {
         uint64_t value_ns = value_of(live_second_ago(live, ago), gil);
-        unsigned height = (unsigned)((double)value_ns * 8 / (double)most_ns + 0.5);
+        unsigned height = (unsigned)((double)value_ns * 8 / (double)(cpus * SECOND_NS) + 0.5);
         canvas_put_bar(picture->canvas, picture->row, at + bars - 1 - ago, gil ? CANVAS_COOL : CANVAS_WARM,
                        height);
     }
-    canvas_putf(picture->canvas, picture->row, at + bars + 1, CANVAS_DIM, "of %.0f%%", (double)most_ns / 1e7);
+    canvas_putf(picture->canvas, picture->row, at + bars + 1, CANVAS_DIM, "of %" PRIu64 "00%%", cpus);
     picture->row++;
 }
 
@@ -168,7 +171,7 @@ static enum canvas_style heat(double own_percent)
 
 static void put_time(char *text, size_t size, uint64_t time_ns)
 {
-    uint64_t seconds = time_ns / 1000000000u;
+    uint64_t seconds = time_ns / SECOND_NS;
     if (seconds < 1000)
         snprintf(text, size, "%.2fs", (double)time_ns / 1e9);
     else if (seconds < 100 * 3600)

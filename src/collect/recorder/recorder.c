@@ -331,8 +331,9 @@ static void checkpoint(struct recorder *recorder)
             followed_drain(&recorder->followed[i], &rate);
     writer_flush(recorder->options->writer);
     recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
-    recorder->interval_ns =
-        recorder->interval_ns * 2 < LAST_INTERVAL_NS ? recorder->interval_ns * 2 : LAST_INTERVAL_NS;
+    if (!recorder->options->checkpoint_ns)
+        recorder->interval_ns =
+            recorder->interval_ns * 2 < LAST_INTERVAL_NS ? recorder->interval_ns * 2 : LAST_INTERVAL_NS;
 }
 
 static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)
@@ -515,8 +516,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     struct recorder recorder = {.options = options, .result = result, .listener = -1, .signals = -1};
     int outcome = start(&recorder, err);
     if (outcome == 0) {
-        recorder.interval_ns = FIRST_CHECKPOINT_NS;
-        recorder.next_ns = result->start_ns + FIRST_CHECKPOINT_NS;
+        recorder.interval_ns = options->checkpoint_ns ? options->checkpoint_ns : FIRST_CHECKPOINT_NS;
+        recorder.next_ns = result->start_ns + recorder.interval_ns;
         follow_until_end(&recorder);
         if (recorder.target_ended)
             finish_all(&recorder);

@@ -28,6 +28,7 @@ struct recorder_options {
     void (*refused)(uint64_t pid, bool is_target, const char *why);
     uint64_t duration_ns;   /* sampling ends so long after it began; 0 = with the program */
     bool ends_at_interrupt; /* sampling ends at SIGINT, which the program gets as well */
+    uint64_t checkpoint_ns; /* between two checkpoints; 0 = at doubling intervals */
     void *context;          /* for what follows; each may be NULL */
     void (*progress)(void *context, const struct recorder_progress *progress); /* a few times a second */
     /* Sampling has ended, the program goes on and is waited for; all has been given to the writer. */
