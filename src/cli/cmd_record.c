@@ -20,7 +20,7 @@ struct values {
     const char *duration;
     bool follow;
     bool subprocesses, nonblocking; /* py-spy's: always so here */
-    bool threads, gil, idle, function, nolineno, full_filenames;
+    bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals;
     const char *module, *code;
 };
@@ -49,8 +49,8 @@ static int check(const struct values *values, struct err *err)
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "trace=0\nfollow=%d\nsample_period_ns=%" PRId64 "\n", values->follow,
-               INT64_C(1000000000) / values->rate);
+    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\nsample_period_ns=%" PRId64 "\n", values->follow,
+               values->native, INT64_C(1000000000) / values->rate);
     bytes_put_u8(out, 0);
 }
 
@@ -109,6 +109,9 @@ static const struct option options[] = {
      "Samples a second of each thread (default 1000), at random intervals."},
     {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "End sampling after this time and write the recording. The program goes on, and sonde waits for it."},
+    {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
+     "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
+     "no Python."},
     {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep threads apart in formats that would add them up."},

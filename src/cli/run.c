@@ -167,6 +167,7 @@ static void fill_run(struct making *making)
         .samples = result->samples,
         .errors = result->errors,
         .sampler_cpu_ns = result->sampler_cpu_ns,
+        .native = result->native,
     };
 }
 
@@ -202,6 +203,16 @@ static void name_native_frames(const struct making *making)
     finalize_clear(&result);
 }
 
+static void put_native_counts(struct writer *writer, const struct sample_native_counts *counts)
+{
+    if (!counts->samples)
+        return;
+    put_number(writer, "native_samples", counts->samples);
+    put_number(writer, "native_whole", counts->whole);
+    put_number(writer, "native_guessed", counts->guessed);
+    put_number(writer, "native_disagreements", counts->disagreements);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -214,6 +225,7 @@ static void finish(struct making *making, struct run *run)
         put_number(making->writer, "samples", run->samples);
         put_number(making->writer, "errors", run->errors);
         put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
+        put_native_counts(making->writer, &run->native);
     } else {
         put_number(making->writer, "memory_bytes", run->memory_bytes);
     }

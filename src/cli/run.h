@@ -10,6 +10,7 @@
 
 #include "cli/conversion.h"
 #include "cli/target.h"
+#include "collect/recorder/sample_drain.h"
 
 struct err;
 struct recording;
@@ -35,8 +36,9 @@ struct run {
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
     uint64_t samples, errors,
-        sampler_cpu_ns; /* of a sampled run; overhead_ns is then what it slowed the program */
-    bool goes_on;       /* sampling has ended and the program has not */
+        sampler_cpu_ns;                 /* of a sampled run; overhead_ns is then what it slowed the program */
+    bool goes_on;                       /* sampling has ended and the program has not */
+    struct sample_native_counts native; /* of it, too */
 };
 
 /* Tells what came of a run that recorded something; an exit code other than 0 counts more than the target's. */

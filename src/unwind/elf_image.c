@@ -138,36 +138,34 @@ bool elf_image_has_section(const struct elf_image *image, const char *prefix)
 
 /* ---- symbols ---- */
 
-static bool is_name(const struct elf_image *image, const Elf64_Shdr *texts, uint32_t at, const char *name)
+/* The text at this place of a string table; NULL when it does not end there. */
+static const char *name_at(const struct elf_image *image, const Elf64_Shdr *texts, uint32_t at)
 {
-    size_t size = strlen(name) + 1;
-    return texts->sh_offset < image->size && at < texts->sh_size && size <= texts->sh_size - at &&
-           texts->sh_offset + at <= image->size && size <= image->size - texts->sh_offset - at &&
-           memcmp(image->data + texts->sh_offset + at, name, size) == 0;
+    if (texts->sh_offset >= image->size || at >= texts->sh_size || at >= image->size - texts->sh_offset)
+        return NULL;
+    uint64_t left = texts->sh_size - at, held = image->size - texts->sh_offset - at;
+    const char *name = (const char *)image->data + texts->sh_offset + at;
+    return memchr(name, '\0', left < held ? left : held) ? name : NULL;
 }
 
-static void look_through(const struct elf_image *image, const Elf64_Shdr *table, const Elf64_Shdr *texts,
-                         const char *const *names, uint64_t *addresses, unsigned count)
+static void visit_table(const struct elf_image *image, const Elf64_Shdr *table, const Elf64_Shdr *texts,
+                        elf_image_visit *visit, void *context)
 {
     Elf64_Sym symbol;
-    for (uint64_t at = 0; at + sizeof symbol <= table->sh_size; at += sizeof symbol) {
+    for (uint64_t at = 0; table->sh_size - at >= sizeof symbol; at += sizeof symbol) {
         if (!copy_out(image, table->sh_offset + at, &symbol, sizeof symbol))
             return;
-        if (symbol.st_shndx == SHN_UNDEF)
-            continue;
-        for (unsigned i = 0; i < count; i++)
-            if (!addresses[i] && is_name(image, texts, symbol.st_name, names[i]))
-                addresses[i] = symbol.st_value;
+        const char *name = symbol.st_shndx == SHN_UNDEF ? NULL : name_at(image, texts, symbol.st_name);
+        if (name)
+            visit(context, name, symbol.st_value, symbol.st_size);
     }
 }
 
-bool elf_image_symbols(const struct elf_image *image, const char *const *names, uint64_t *addresses,
-                       unsigned count)
+bool elf_image_each_symbol(const struct elf_image *image, elf_image_visit *visit, void *context)
 {
     Elf64_Ehdr header;
     Elf64_Shdr section, texts;
     bool any = false;
-    memset(addresses, 0, count * sizeof *addresses);
     if (!copy_out(image, 0, &header, sizeof header))
         return false;
     for (unsigned index = 0; index < header.e_shnum; index++) {
@@ -175,8 +173,31 @@ bool elf_image_symbols(const struct elf_image *image, const char *const *names, 
             (section.sh_type != SHT_DYNSYM && section.sh_type != SHT_SYMTAB) ||
             !read_section(image, &header, section.sh_link, &texts))
             continue;
-        look_through(image, &section, &texts, names, addresses, count);
+        visit_table(image, &section, &texts, visit, context);
         any = true;
     }
     return any;
+}
+
+struct wanted_symbols {
+    const char *const *names;
+    uint64_t *addresses;
+    unsigned count;
+};
+
+static void take_if_wanted(void *context, const char *name, uint64_t address, uint64_t size)
+{
+    (void)size;
+    const struct wanted_symbols *wanted = context;
+    for (unsigned i = 0; i < wanted->count; i++)
+        if (!wanted->addresses[i] && strcmp(name, wanted->names[i]) == 0)
+            wanted->addresses[i] = address;
+}
+
+bool elf_image_symbols(const struct elf_image *image, const char *const *names, uint64_t *addresses,
+                       unsigned count)
+{
+    struct wanted_symbols wanted = {names, addresses, count};
+    memset(addresses, 0, count * sizeof *addresses);
+    return elf_image_each_symbol(image, take_if_wanted, &wanted);
 }

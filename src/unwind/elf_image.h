@@ -44,6 +44,10 @@ struct cursor elf_image_at(const struct elf_image *image, uint64_t address);
 /* The executable segment that holds the address, or NULL. */
 const struct elf_image_segment *elf_image_code(const struct elf_image *image, uint64_t address);
 
+/* Every symbol that the file defines, from .symtab and .dynsym. False when there is no table at all. */
+typedef void elf_image_visit(void *context, const char *name, uint64_t address, uint64_t size);
+bool elf_image_each_symbol(const struct elf_image *image, elf_image_visit *visit, void *context);
+
 /* The addresses of symbols that the file defines, by name, from .symtab and .dynsym; 0 = not there. False when there
  * is no table at all. */
 bool elf_image_symbols(const struct elf_image *image, const char *const *names, uint64_t *addresses,

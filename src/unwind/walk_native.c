@@ -390,9 +390,10 @@ static bool step(struct walk *walk)
     case ROWS_CFA_SIGNAL:
         return step_over_signal(walk);
     case ROWS_CFA_UNKNOWN:
-        /* The ABI asks start-up code to clear the frame register: with no description it is the root. */
-        walk->at_root =
-            walk->flags & WALK_NATIVE_RETURN && knows(walk, REGISTER_RBP) && !walk->now.value[REGISTER_RBP];
+        /* The ABI asks start-up code to clear the frame register: with no description it is the root. But code that
+         * is not in the table may have any value there. */
+        walk->at_root = walk->rule != &unmapped && walk->flags & WALK_NATIVE_RETURN &&
+                        knows(walk, REGISTER_RBP) && !walk->now.value[REGISTER_RBP];
         return !walk->at_root && guess(walk);
     }
     return step_by_rule(walk);
@@ -417,6 +418,7 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
                         .words_left = SEARCH_WORDS_ALL};
     stack->count = 0;
     stack->end = WALK_NATIVE_STUCK;
+    stack->met_unmapped = false;
     if (!knows(&walk, REGISTER_PC) || !knows(&walk, REGISTER_RSP))
         return;
     walk.range = memory->range_count ? &memory->ranges[0] : NULL;
@@ -427,6 +429,9 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
             return;
         }
         put_frame(stack, &walk);
+        stack->met_unmapped |= walk.rule == &unmapped;
     } while (step(&walk));
     stack->end = walk.at_root ? WALK_NATIVE_ROOT : WALK_NATIVE_STUCK;
+    if (walk.rule == &unmapped) /* what is missing may be described in a table to come */
+        stack->frames[stack->count - 1].flags |= WALK_NATIVE_GUESSED;
 }

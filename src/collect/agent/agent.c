@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
+#include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/sampler.h"
 #include "collect/agent/start.h"
@@ -103,7 +104,9 @@ static struct arena *open_arena(uint32_t python)
 
 static struct sample_area *open_sample_area(uint32_t python)
 {
-    uint64_t bytes = sizeof(struct sample_area);
+    uint64_t bytes = sizeof(struct sample_area), with_native = bytes + sizeof(struct native_area);
+    if (session.native && allowed_bytes(with_native) == with_native)
+        bytes = with_native;
     int fd;
     struct sample_area *area = allowed_bytes(bytes) < bytes ? NULL : map_shared(bytes, &fd);
     if (!area)

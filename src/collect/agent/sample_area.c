@@ -166,15 +166,19 @@ static void copy_in(struct sample_slot *slot, uint64_t at, const void *bytes, si
     memcpy(slot->ring, (const char *)bytes + first, size - first);
 }
 
-bool sample_area_put(struct sample_slot *slot, const struct sample_record *record,
-                     const struct sample_frame *frames)
+bool sample_area_put(struct sample_slot *slot, struct sample_record *record, const struct sample_part *parts,
+                     size_t count)
 {
-    uint64_t taken = __atomic_load_n(&slot->taken, __ATOMIC_ACQUIRE);
+    uint64_t taken = __atomic_load_n(&slot->taken, __ATOMIC_ACQUIRE), at = slot->written + sizeof *record;
+    record->bytes = sizeof *record;
+    for (size_t i = 0; i < count; i++)
+        record->bytes += (uint32_t)parts[i].size;
     if (record->bytes > SAMPLE_AREA_RING_BYTES - (slot->written - taken))
         return false;
     copy_in(slot, slot->written, record, sizeof *record);
-    copy_in(slot, slot->written + sizeof *record, frames, record->bytes - sizeof *record);
-    __atomic_store_n(&slot->written, slot->written + record->bytes, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < count; at += parts[i++].size)
+        copy_in(slot, at, parts[i].bytes, parts[i].size);
+    __atomic_store_n(&slot->written, at, __ATOMIC_RELEASE);
     return true;
 }
 

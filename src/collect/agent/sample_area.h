@@ -39,21 +39,27 @@ struct sample_code {
 
 /* One frame of a sample, outermost last. */
 struct sample_frame {
-    uint32_t code;  /* row; 0 = unknown */
+    uint32_t code;  /* row, 0 = unknown; or'ed with SAMPLE_FRAME_ENTRY when C code called it */
     int32_t offset; /* of the instruction, in bytes */
 };
+#define SAMPLE_FRAME_ENTRY 0x80000000u
 
-/* What lies in a ring: a header and its new frames. The outermost `shared` frames are those of the thread's sample
- * before. */
+/* What lies in a ring: a header, its new frames, and with SAMPLE_HAS_NATIVE the native part (native_area.h). The
+ * outermost `shared` frames are those of the thread's sample before. */
 struct sample_record {
-    uint32_t bytes; /* of header and frames */
+    uint32_t bytes; /* of all of it */
     uint32_t count; /* samples that it stands for */
     uint64_t ticks;
-    uint32_t shared;
-    uint16_t state; /* enum sample_state */
-    uint16_t flags; /* enum sample_flag */
+    uint16_t shared;
+    uint16_t frames; /* new ones */
+    uint16_t state;  /* enum sample_state */
+    uint16_t flags;  /* enum sample_flag, or'ed */
 };
-enum sample_flag { SAMPLE_REJECTED = 1 /* the stack could not be believed; no frames follow */ };
+enum sample_flag {
+    SAMPLE_REJECTED = 1,   /* the stack could not be believed; no frames follow */
+    SAMPLE_AGAIN = 2,      /* the stack is the one before; nothing follows */
+    SAMPLE_HAS_NATIVE = 4, /* the native part follows; without it the stack is of Python frames alone */
+};
 
 struct sample_slot {
     uint64_t tid;        /* 0 = free */
@@ -117,9 +123,16 @@ uint32_t sample_area_code(struct sample_area *area, const struct walk_process *p
  * `key` is odd, as no address of a code object is. 0 when the tables are full. Async-signal-safe. */
 uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes);
 
-/* Appends one record to the slot's ring; false when it is full. The caller has set `busy`. */
-bool sample_area_put(struct sample_slot *slot, const struct sample_record *record,
-                     const struct sample_frame *frames);
+/* Some bytes of a record. */
+struct sample_part {
+    const void *bytes;
+    size_t size;
+};
+
+/* Appends one record, whose `bytes` this sets, and its parts to the slot's ring; false when it is full. The caller
+ * has set `busy`. */
+bool sample_area_put(struct sample_slot *slot, struct sample_record *record, const struct sample_part *parts,
+                     size_t count);
 
 /* Bounded reads for the other side. */
 const uint8_t *sample_area_text(const struct sample_area *area, uint32_t text, uint32_t *size);

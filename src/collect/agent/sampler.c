@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/agent/native_watch.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
@@ -26,8 +27,11 @@
 #define TLS_BYTES      8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX      5
 #define PATIENCE_TICKS 200 /* how long a paused sampler waits for the end of an exec */
+#define PATIENCE_MS    500 /* how long the program's start waits for the recorder to have read its code */
 
 static struct stack_reader reader;
+static struct native_walker native;
+static struct native_watch libraries;
 static struct sample_area *area; /* of this process; NULL = not sampled */
 static struct sample_area *(*open_area)(uint32_t python);
 static int signal_number;
@@ -41,13 +45,13 @@ static struct thread_watch watch;
 
 /* A stack that is just being changed is asked for again at the next tick: dropping it would be a bias against calls
  * and returns. */
-static void take_sample(struct sample_slot *slot)
+static void take_sample(struct sample_slot *slot, const ucontext_t *context)
 {
     uint32_t due = __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
     if (!due || area->stop)
         return;
     bool last_try = slot->tries >= TRIES_MAX;
-    if (stack_sample_self(area, slot, &reader, due, last_try) || last_try) {
+    if (stack_sample_self(area, slot, &reader, due, last_try, context) || last_try) {
         slot->tries = 0;
         return;
     }
@@ -55,13 +59,13 @@ static void take_sample(struct sample_slot *slot)
     __atomic_fetch_add(&slot->due, due, __ATOMIC_ACQ_REL);
 }
 
-static void answer(struct sample_slot *slot)
+static void answer(struct sample_slot *slot, const ucontext_t *context)
 {
     uint32_t unused = 0;
     uint64_t begin = sample_area_now(area);
     __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
     if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        take_sample(slot);
+        take_sample(slot, context);
         __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
     }
     __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
@@ -70,12 +74,12 @@ static void answer(struct sample_slot *slot)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    (void)number, (void)context;
+    (void)number;
     int saved = errno;
     uint32_t place = (uint32_t)info->si_value.sival_int;
     struct sample_slot *slot = area && place < SAMPLE_AREA_SLOTS ? &area->slots[place] : NULL;
     if (slot && slot->tid == (uint64_t)syscall(SYS_gettid))
-        answer(slot);
+        answer(slot, context);
     errno = saved;
 }
 
@@ -143,6 +147,8 @@ static int run_sampler(void *unused)
             continue;
         }
         waited = 0;
+        if (reader.native && native_watch_changed(&libraries))
+            native_stack_ask(&native);
         thread_watch_look(&watch);
         area->sampler_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
@@ -210,6 +216,20 @@ static const char *spawn(void)
     return NULL;
 }
 
+/* Native stacks from the first sample on. A recorder that takes too long costs those until then. */
+static void prepare_native(void)
+{
+    struct native_area *rows = native_area_of(area);
+    reader.native = rows ? &native : NULL;
+    if (!rows)
+        return;
+    native_stack_init(&native, rows);
+    native_watch_init(&libraries);
+    const struct timespec pause = {0, 1000000};
+    for (int waited_ms = 0; !native_stack_ready(&native) && waited_ms < PATIENCE_MS; waited_ms++)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
 const char *sampler_start(struct sample_area *(*open)(uint32_t python), bool main_process)
 {
     const char *why = stack_sample_init(&reader);
@@ -223,10 +243,29 @@ const char *sampler_start(struct sample_area *(*open)(uint32_t python), bool mai
     area = open_area(reader.layout.version);
     if (!area)
         return "no shared memory could be had for the samples (the limits of ulimit -f and -v count)";
+    prepare_native();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&action.sa_mask);
     sigaction(signal_number, &action, NULL);
     return spawn();
+}
+
+/* Exchanges the parent's area for one of our own. The rows of the parent, or of an older ancestor, stay: they are
+ * right for us too, until we load something. */
+static void leave_area(void)
+{
+    static struct sample_area *lender; /* whose rows they are */
+    struct sample_area *parents = area;
+    bool had_rows = reader.native && native.area->table_at;
+    area = open_area(reader.layout.version);
+    if (reader.native) {
+        native_stack_after_fork(&native, area ? native_area_of(area) : NULL, parents->pid);
+        reader.native = native.area ? &native : NULL;
+    }
+    struct sample_area *unused = had_rows ? lender : parents;
+    lender = had_rows ? parents : lender;
+    if (unused)
+        munmap(unused, unused->total_bytes);
 }
 
 void sampler_after_fork(void)
@@ -237,9 +276,7 @@ void sampler_after_fork(void)
     is_main = false;
     memset(watched, 0, SAMPLE_AREA_SLOTS * sizeof *watched);
     reader.process.memory = memory_own();
-    struct sample_area *parents = area;
-    area = open_area(reader.layout.version);
-    munmap(parents, parents->total_bytes);
+    leave_area();
     if (area)
         spawn();
 }

@@ -43,7 +43,7 @@ struct session {
     uint32_t depth;            /* 0 = no limit */
     uint64_t sample_period_ns; /* 0 = no sampling */
     uint64_t main_pid;         /* the process that the recorder started; 0 until known */
-    bool trace, c_calls, exclude_library, throttle, follow;
+    bool trace, c_calls, exclude_library, throttle, follow, native;
 };
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */

@@ -66,94 +66,143 @@ static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot,
         slot->now[depth++] = extra->frames[j];
     for (uint32_t i = count; i-- > 0 && depth < SAMPLE_AREA_DEPTH;) {
         const struct walk_frame *frame = &slot->walked[i];
-        slot->now[depth++] = (struct sample_frame){.code = sample_area_code(area, process, frame->code),
-                                                   .offset = frame->offset};
+        uint32_t entry = frame->flags & WALK_ENTRY ? SAMPLE_FRAME_ENTRY : 0;
+        slot->now[depth++] = (struct sample_frame){
+            .code = sample_area_code(area, process, frame->code) | entry, .offset = frame->offset};
         for (uint32_t j = 0; extra->above == i && j < extra->count && depth < SAMPLE_AREA_DEPTH; j++)
             slot->now[depth++] = extra->frames[j];
     }
     return depth;
 }
 
-static bool write_sample(struct sample_area *area, struct sample_slot *slot, struct sample_record *record,
-                         uint32_t depth)
+/* A native stack that goes with the Python frames of a sample. */
+struct native_part {
+    struct native_slot *slot; /* NULL = there is none */
+    struct native_head head;
+};
+
+/* That of the thread which now has the slot; NULL when native stacks are not wanted. */
+static struct native_slot *native_slot_of(const struct stack_reader *reader, const struct sample_area *area,
+                                          const struct sample_slot *slot)
 {
-    uint32_t shared = 0;
+    if (!reader->native)
+        return NULL;
+    struct native_slot *native = &reader->native->area->slots[slot - area->slots];
+    if (native->generation != slot->generation) {
+        native->depth = 0;
+        native->stack_low = native->stack_high = native->foreign_low = native->foreign_high = 0;
+        native->generation = slot->generation;
+    }
+    return native;
+}
+
+static bool write_sample(struct sample_area *area, struct sample_slot *slot, struct sample_record *record,
+                         uint32_t depth, const struct native_part *native)
+{
+    uint16_t shared = 0;
     while (shared < depth && shared < slot->depth &&
            memcmp(&slot->now[shared], &slot->before[shared], sizeof slot->now[0]) == 0)
         shared++;
     record->shared = shared;
+    record->frames = (uint16_t)(depth - shared);
     record->ticks = sample_area_now(area);
-    record->bytes = (uint32_t)(sizeof *record + (depth - shared) * sizeof slot->now[0]);
-    if (!sample_area_put(slot, record, &slot->now[shared])) {
+    record->flags = native->slot ? SAMPLE_HAS_NATIVE : 0;
+    const struct sample_part parts[] = {
+        {&slot->now[shared], record->frames * sizeof slot->now[0]},
+        {&native->head, sizeof native->head},
+        {native->slot ? native->slot->packed : NULL, native->head.bytes},
+    };
+    if (!sample_area_put(slot, record, parts, native->slot ? 3 : 1)) {
         __atomic_fetch_add(&area->lost_full, record->count, __ATOMIC_RELAXED);
         return false;
     }
-    memcpy(&slot->before[shared], &slot->now[shared], (depth - shared) * sizeof slot->now[0]);
+    memcpy(&slot->before[shared], &slot->now[shared], record->frames * sizeof slot->now[0]);
     slot->depth = depth;
     slot->state_before = record->state;
+    if (native->slot)
+        native_stack_keep(native->slot, &native->head);
     return true;
 }
 
 static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk_reason reason,
                    uint32_t count, uint16_t state)
 {
-    struct sample_record record = {.bytes = sizeof record,
-                                   .count = count,
-                                   .ticks = sample_area_now(area),
-                                   .state = state,
-                                   .flags = SAMPLE_REJECTED};
+    struct sample_record record = {
+        .count = count, .ticks = sample_area_now(area), .state = state, .flags = SAMPLE_REJECTED};
     __atomic_fetch_add(&area->rejected[reason], count, __ATOMIC_RELAXED);
-    return sample_area_put(slot, &record, NULL);
+    return sample_area_put(slot, &record, NULL, 0);
 }
 
-bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                       uint32_t count, bool last_try)
+/* The frames of a thread; none for one without a state. */
+static struct walk walk_python(const struct walk_process *process, struct sample_slot *slot, uint64_t state)
 {
-    return stack_sample_runner(area, slot, reader, own_state(reader), count, last_try);
+    const struct walk_thread thread = {.state = state};
+    if (!state)
+        return (struct walk){.status = WALK_EMPTY};
+    return walk_frames(process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
 }
 
-bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                         uint64_t state, uint32_t count, bool last_try)
+static bool sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                          uint64_t state, uint32_t count, bool last_try, const ucontext_t *context)
 {
-    if (!state) {
-        __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
-        return true;
-    }
-    slot->state = state;
-    struct walk_thread thread = {.state = state};
-    struct walk walk = walk_frames(&reader->process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
+    struct native_part native = {.slot = context ? native_slot_of(reader, area, slot) : NULL};
+    struct walk walk = walk_python(&reader->process, slot, state);
     if (walk.status == WALK_REJECTED && walk.reason != WALK_TOO_DEEP) {
         if (last_try)
             reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
         return false;
     }
+    if (native.slot && !native_stack_of_context(reader->native, native.slot, context, &native.head))
+        native.slot = NULL;
+    if (!state && !native.slot) {
+        __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
+        return true;
+    }
+    slot->state = state;
     struct sample_record record = {.count = count, .state = SAMPLE_RUNNING};
     if (walk.depth > walk.count)
         record.state |= SAMPLE_CUT;
-    struct extra_frames extra;
-    record.state |= extra_frames_find(&extra, area, slot, &reader->process, reader->runtime, walk.count);
+    struct extra_frames extra = {0};
+    if (state)
+        record.state |= extra_frames_find(&extra, area, slot, &reader->process, reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &reader->process, walk.count, &extra);
-    if (write_sample(area, slot, &record, depth))
+    if (write_sample(area, slot, &record, depth, &native))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
     return true;
+}
+
+bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                       uint32_t count, bool last_try, const ucontext_t *context)
+{
+    return sample_runner(area, slot, reader, own_state(reader), count, last_try, context);
+}
+
+bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                         uint64_t state, uint32_t count, bool last_try)
+{
+    return sample_runner(area, slot, reader, state, count, last_try, NULL);
 }
 
 bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                           uint32_t count, bool (*still)(void *context), void *context)
 {
-    struct walk_thread thread = {.state = slot->state};
     struct walk_process process = reader->process;
     process.memory.own = false; /* it may wake up and free what we look at: every read must survive that */
-    struct walk walk = walk_frames(&process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
+    struct walk walk = walk_python(&process, slot, slot->state);
     if (walk.status == WALK_REJECTED)
         return still(context) && reject(area, slot, walk.reason, count, 0);
-    struct extra_frames extra;
+    struct extra_frames extra = {0};
     struct sample_record record = {.count = count};
-    record.state = extra_frames_find(&extra, area, slot, &process, reader->runtime, walk.count);
+    if (slot->state)
+        record.state = extra_frames_find(&extra, area, slot, &process, reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &process, walk.count, &extra);
-    if (!still(context))
+    struct native_part native = {.slot = native_slot_of(reader, area, slot)};
+    if (native.slot && !native_stack_of_sleeper(reader->native, native.slot, (uint32_t)area->pid,
+                                                (uint32_t)slot->tid, &native.head))
+        native.slot = NULL;
+    if (!still(context) || (!slot->state && !native.slot))
         return false;
-    bool written = write_sample(area, slot, &record, depth);
+    bool written = write_sample(area, slot, &record, depth, &native);
     if (written)
         area->idle += count;
     return written;
@@ -161,12 +210,11 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
 
 bool stack_sample_again(struct sample_area *area, struct sample_slot *slot, uint32_t count, bool running)
 {
-    struct sample_record record = {.bytes = sizeof record,
-                                   .count = count,
+    struct sample_record record = {.count = count,
                                    .ticks = sample_area_now(area),
-                                   .shared = slot->depth,
-                                   .state = running ? SAMPLE_RUNNING : slot->state_before};
-    bool written = sample_area_put(slot, &record, NULL);
+                                   .state = running ? SAMPLE_RUNNING : slot->state_before,
+                                   .flags = SAMPLE_AGAIN};
+    bool written = sample_area_put(slot, &record, NULL, 0);
     if (written)
         __atomic_fetch_add(running ? &area->taken : &area->idle, count, __ATOMIC_RELAXED);
     return written;

@@ -5,6 +5,9 @@
 #ifndef SONDE_COLLECT_AGENT_STACK_SAMPLE_H
 #define SONDE_COLLECT_AGENT_STACK_SAMPLE_H
 
+#include <ucontext.h>
+
+#include "collect/agent/native_stack.h"
 #include "collect/agent/sample_area.h"
 
 /* What is needed to read the interpreter of this process. Set once, then only read. */
@@ -16,16 +19,18 @@ struct stack_reader {
     void *(*thread_state)(void);  /* of the calling thread even while it does not hold the lock */
     uint32_t tid_offset;          /* of the kernel's number in what a pthread_t points to; 0 = not known */
     uint64_t runtime;             /* address of _PyRuntime */
+    struct native_walker *native; /* NULL = Python frames only */
 };
 
 /* Finds the interpreter. NULL, or why it cannot be read. */
 const char *stack_sample_init(struct stack_reader *reader);
 
-/* The calling thread samples itself: `count` samples' worth. False when its stack is just being changed and cannot
- * be believed; unless this is the last try, nothing was written then. */
+/* The calling thread, interrupted at `context`, samples itself: `count` samples' worth. False when its stack is just
+ * being changed and cannot be believed; unless this is the last try, nothing was written then. */
 bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                       uint32_t count, bool last_try);
-/* The same of a thread whose PyThreadState is known (0 = it has none) and that is held by whoever calls. */
+                       uint32_t count, bool last_try, const ucontext_t *context);
+/* The same of a thread whose PyThreadState is known (0 = it has none) and that is held by whoever calls; Python
+ * frames only. */
 bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                          uint64_t state, uint32_t count, bool last_try);
 /* The sampler samples a thread that sleeps. `still` is asked after the walk whether it still does; a sample of a

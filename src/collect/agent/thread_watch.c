@@ -43,7 +43,7 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     thread->asleep = false;
     if (!slot->state)
         slot->state = watch->find_state(watch, place);
-    if (!slot->state) {
+    if (!slot->state && !watch->reader->native) {
         watch->area->stateless++;
         return;
     }

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "collect/agent/arena.h"
+#include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/native_space.h"
 #include "collect/recorder/sample_drain.h"
 #include "store/writer.h"
 
@@ -55,12 +57,13 @@ static uint32_t python_of(struct writer *writer, uint32_t version)
     return intern(writer, text);
 }
 
-static bool is_sound(const void *memory, const struct session_hello *hello)
+static bool is_sound(void *memory, const struct session_hello *hello)
 {
     if (hello->message == SESSION_HELLO)
         return arena_is_sound(memory, hello->arena_bytes);
     const struct sample_area *area = memory;
-    return hello->arena_bytes == sizeof *area && area->magic == SAMPLE_AREA_MAGIC && area->period_ns > 0;
+    return hello->arena_bytes == area->total_bytes && area->magic == SAMPLE_AREA_MAGIC &&
+           area->period_ns > 0 && (area->total_bytes == sizeof *area || native_area_of(memory));
 }
 
 static void *map_memory(const struct session_hello *hello, int fd)
@@ -79,17 +82,23 @@ static void *map_memory(const struct session_hello *hello, int fd)
     return NULL;
 }
 
-static void open_drain(struct followed *followed, const struct session_hello *hello, struct writer *writer)
+static void open_samples(struct followed *followed, const struct followed_origin *origin,
+                         struct native_files *files)
 {
-    if (hello->message == SESSION_HELLO)
-        followed->drain = drain_new(followed->memory, writer, followed->id);
-    else
-        followed->sample_drain = sample_drain_new(followed->memory, writer, followed->id);
+    struct native_area *native = native_area_of(followed->memory);
+    const struct native_space *parent =
+        native && native->forked_from && origin->forker ? origin->forker->space : NULL;
+    if (native)
+        followed->space = native_space_new(files, native, (uint32_t)followed->pid, followed->id, parent);
+    followed->sample_drain = sample_drain_new(followed->memory, files->writer, followed->id, followed->space);
 }
 
-int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
-                  int fd, struct writer *writer, followed_describe *describe)
+int followed_open(struct followed *followed, const struct followed_origin *origin,
+                  const struct session_hello *hello, int fd, struct native_files *files,
+                  followed_describe *describe)
 {
+    struct writer *writer = files->writer;
+    pid_t pid = origin->pid;
     *followed = (struct followed){.pid = pid, .pidfd = -1, .memory_bytes = hello->arena_bytes};
     followed->memory = map_memory(hello, fd);
     if (!followed->memory)
@@ -101,7 +110,7 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
     gethostname(host, sizeof host - 1);
     followed->process = (struct process){
         .pid = (uint64_t)pid,
-        .parent = parent,
+        .parent = origin->parent_id,
         .rank = UINT32_MAX,
         .host = intern(writer, host),
         .command = command_of(writer, hello, describe),
@@ -111,7 +120,10 @@ int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const s
         .exit_code = INT32_MIN,
     };
     followed->id = writer_process(writer, &followed->process);
-    open_drain(followed, hello, writer);
+    if (samples)
+        open_samples(followed, origin, files);
+    else
+        followed->drain = drain_new(followed->memory, writer, followed->id);
     followed->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     return followed->drain || followed->sample_drain ? 0 : -1;
 }
@@ -133,20 +145,24 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
     munmap(followed->memory, followed->memory_bytes);
     drain_free(followed->drain);
     sample_drain_free(followed->sample_drain);
+    native_space_free(followed->space);
     if (followed->pidfd >= 0)
         close(followed->pidfd);
     followed->memory = NULL;
     followed->drain = NULL;
     followed->sample_drain = NULL;
+    followed->space = NULL;
     followed->pidfd = -1;
 }
 
-void followed_drain(struct followed *followed, const struct clock_rate *rate)
+bool followed_drain(struct followed *followed, const struct clock_rate *rate)
 {
+    bool soon = followed->space && native_space_step(followed->space);
     if (followed->drain)
         drain_step(followed->drain, rate);
     else
         sample_drain_step(followed->sample_drain, rate);
+    return soon;
 }
 
 void followed_finish(struct followed *followed, const struct clock_rate *rate)

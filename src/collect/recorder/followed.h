@@ -13,6 +13,8 @@
 #include "store/recording.h"
 
 struct drain;
+struct native_files;
+struct native_space;
 struct sample_drain;
 struct session_hello;
 struct writer;
@@ -24,21 +26,28 @@ struct followed {
     uint64_t memory_bytes;
     struct drain *drain; /* of an arena; NULL = it is a sample area */
     struct sample_drain *sample_drain;
-    uint32_t id; /* in the file */
+    struct native_space *space; /* of a sample area with native stacks */
+    uint32_t id;                /* in the file */
     struct process process;
 };
 
 /* Makes a text for the file out of a command line: joined, without secrets. A new string or NULL. */
 typedef char *followed_describe(int argc, char *const *argv);
 
-/* Maps the memory behind `fd` (which stays the caller's) and announces the process in the file. -1 when the
- * message or the memory makes no sense. */
-int followed_open(struct followed *followed, pid_t pid, uint32_t parent, const struct session_hello *hello,
-                  int fd, struct writer *writer, followed_describe *describe);
+struct followed_origin {
+    pid_t pid;
+    uint32_t parent_id;            /* process in the file; 0 = none */
+    const struct followed *forker; /* the process that it may have been forked from; NULL = not known */
+};
+/* Maps the memory behind `fd` (which stays the caller's) and announces the process in the file that `files` writes
+ * to. -1 when the message or the memory makes no sense. */
+int followed_open(struct followed *followed, const struct followed_origin *origin,
+                  const struct session_hello *hello, int fd, struct native_files *files,
+                  followed_describe *describe);
 /* Says how the process ended, if it did, and lets go of it. What it recorded must have been drained. */
 void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code);
-/* Writes what is new; finish: for the last time. */
-void followed_drain(struct followed *followed, const struct clock_rate *rate);
+/* Writes what is new; finish: for the last time. True while it should be looked after soon again. */
+bool followed_drain(struct followed *followed, const struct clock_rate *rate);
 void followed_finish(struct followed *followed, const struct clock_rate *rate);
 /* No more is to be recorded of it, though it goes on. What it has is still to be drained. */
 void followed_stop(struct followed *followed);

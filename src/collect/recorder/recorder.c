@@ -21,6 +21,7 @@
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
+#include "collect/recorder/native_files.h"
 #include "collect/recorder/sample_drain.h"
 #include "collect/recorder/witness.h"
 #include "store/writer.h"
@@ -29,6 +30,7 @@
 #define LAST_INTERVAL_NS    10000000000u
 #define ORPHAN_GRACE_MS     100 /* for children that end together with the target */
 #define RING_INTERVAL_MS    20
+#define LOADING_INTERVAL_MS 2 /* while a process loads libraries: its threads wait for their rows */
 #define PROGRESS_NS         200000000u
 #define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
 #define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
@@ -51,6 +53,7 @@ struct recorder {
     uint64_t progress_ns; /* when it is told next */
     bool over;
     struct witness witness;
+    struct native_files native_files;
 };
 
 /* All that a user or a batch system may send and that would end us; besides these the real-time signals. */
@@ -108,6 +111,14 @@ static struct followed *find_followed(struct recorder *recorder, pid_t pid)
     return NULL;
 }
 
+static const struct followed *find_id(const struct recorder *recorder, uint32_t id)
+{
+    for (size_t i = recorder->count; id && i-- > 0;)
+        if (recorder->followed[i].id == id)
+            return &recorder->followed[i];
+    return NULL;
+}
+
 /* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
 static uint64_t call_cost_ns(const struct arena *arena)
 {
@@ -125,6 +136,10 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         result->errors += counts.errors;
         result->sampler_cpu_ns += counts.sampler_cpu_ns;
         result->slowdown_ns += counts.slowdown_ns;
+        result->native.samples += counts.native.samples;
+        result->native.whole += counts.native.whole;
+        result->native.guessed += counts.native.guessed;
+        result->native.disagreements += counts.native.disagreements;
         return;
     }
     result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory);
@@ -197,7 +212,9 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     struct followed *followed = new_followed(recorder);
     if (!followed)
         return;
-    if (followed_open(followed, pid, parent_id, hello, fd, options->writer, options->describe) < 0) {
+    const struct followed_origin origin = {
+        .pid = pid, .parent_id = parent_id, .forker = find_id(recorder, parent_id)};
+    if (followed_open(followed, &origin, hello, fd, &recorder->native_files, options->describe) < 0) {
         recorder->count--;
         return;
     }
@@ -380,18 +397,19 @@ static uint32_t still_running(const struct recorder *recorder)
     return running;
 }
 
-/* Rings are small: they are emptied between checkpoints, too. */
-static bool empty_rings(struct recorder *recorder)
+/* Rings are small: they are emptied between checkpoints, too. How long to wait until the next time. */
+static uint64_t empty_rings(struct recorder *recorder)
 {
     struct clock_rate rate = current_rate(recorder);
-    bool any = false;
+    uint64_t wait_ms = UINT64_MAX;
     for (size_t i = 0; i < recorder->count; i++) {
         if (!recorder->followed[i].memory || !recorder->followed[i].sample_drain)
             continue;
-        sample_drain_step(recorder->followed[i].sample_drain, &rate);
-        any = true;
+        bool soon = followed_drain(&recorder->followed[i], &rate);
+        if (soon || wait_ms > RING_INTERVAL_MS)
+            wait_ms = soon ? LOADING_INTERVAL_MS : RING_INTERVAL_MS;
     }
-    return any;
+    return wait_ms;
 }
 
 static void tell_progress(struct recorder *recorder, uint64_t now)
@@ -421,8 +439,8 @@ static int patience_ms(struct recorder *recorder, uint64_t now)
         until = recorder->over_ns;
     if (recorder->options->progress && recorder->progress_ns < until)
         until = recorder->progress_ns;
-    uint64_t wait_ms = until > now ? (until - now) / 1000000u + 1 : 0;
-    return (int)(empty_rings(recorder) && wait_ms > RING_INTERVAL_MS ? RING_INTERVAL_MS : wait_ms);
+    uint64_t wait_ms = until > now ? (until - now) / 1000000u + 1 : 0, rings_ms = empty_rings(recorder);
+    return (int)(rings_ms < wait_ms ? rings_ms : wait_ms);
 }
 
 static void follow_until_end(struct recorder *recorder)
@@ -513,7 +531,11 @@ static int start(struct recorder *recorder, struct err *err)
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, struct err *err)
 {
     *result = (struct recorder_result){0};
-    struct recorder recorder = {.options = options, .result = result, .listener = -1, .signals = -1};
+    struct recorder recorder = {.options = options,
+                                .result = result,
+                                .listener = -1,
+                                .signals = -1,
+                                .native_files = {.writer = options->writer}};
     int outcome = start(&recorder, err);
     if (outcome == 0) {
         recorder.interval_ns = options->checkpoint_ns ? options->checkpoint_ns : FIRST_CHECKPOINT_NS;
@@ -529,6 +551,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     if (recorder.signals >= 0)
         close(recorder.signals);
     free(recorder.followed);
+    native_files_clear(&recorder.native_files);
     witness_close(&recorder.witness);
     sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
     return outcome;

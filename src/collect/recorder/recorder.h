@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/recorder/followed.h"
+#include "collect/recorder/sample_drain.h"
 
 struct err;
 
@@ -44,6 +45,7 @@ struct recorder_result {
     uint64_t memory_bytes; /* of the largest call tree */
     uint64_t samples, errors;
     uint64_t sampler_cpu_ns;
+    struct sample_native_counts native;
     uint64_t slowdown_ns; /* estimated from the number of signals and the time in their handler */
     bool target_refused;  /* the target itself cannot be recorded and was not run */
 };

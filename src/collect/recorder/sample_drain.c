@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "base/map.h"
+#include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
+#include "collect/recorder/native_space.h"
 #include "python/lines.h"
 #include "store/writer.h"
 
@@ -12,6 +15,14 @@
 
 /* What a signal costs beside the time in its handler: measured on one machine (see bench), so a rough guide. */
 #define SIGNAL_COST_NS 5000
+#define MERGED_MAX     (SAMPLE_AREA_DEPTH + NATIVE_AREA_DEPTH)
+
+/* The last native stack of a thread. */
+struct drained_native {
+    uint32_t depth;
+    uint16_t flags;                        /* enum native_flag */
+    uint64_t addresses[NATIVE_AREA_DEPTH]; /* outermost first */
+};
 
 /* What is known of the thread in a slot. */
 struct drained_slot {
@@ -19,22 +30,29 @@ struct drained_slot {
     uint32_t thread;     /* in the file */
     uint32_t depth;
     struct sample_frame frames[SAMPLE_AREA_DEPTH]; /* of its last sample, outermost first */
-    uint32_t nodes[SAMPLE_AREA_DEPTH];             /* in the file, of each */
+    struct drained_native *native;                 /* NULL = none yet */
+    /* the same with native frames merged in, as it is in the file */
+    uint32_t path_depth;
+    struct node path[MERGED_MAX]; /* outermost first; `parent` is not set */
+    uint32_t nodes[MERGED_MAX];   /* in the file, of each */
+    uint8_t state;                /* enum sample_state that follows from the stack */
 };
 
 struct sample_drain {
     struct sample_area *area;
     struct writer *writer;
     uint32_t process;
-    uint32_t *codes;  /* the file's ids by row; NOT_MAPPED = not asked for yet */
-    struct map lines; /* (row, offset) → line */
+    struct native_space *space; /* NULL = no native stacks; not owned */
+    uint32_t *codes;            /* the file's ids by row; NOT_MAPPED = not asked for yet */
+    struct map lines;           /* (row, offset) → line */
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
     struct sample_counts counts;
     double ns_per_tick;
     uint64_t senseless;
 };
 
-struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process)
+struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process,
+                                      struct native_space *space)
 {
     struct sample_drain *drain = calloc(1, sizeof *drain);
     uint32_t *codes = malloc(SAMPLE_AREA_CODES * sizeof *codes);
@@ -44,7 +62,8 @@ struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *w
         return NULL;
     }
     memset(codes, 0xff, SAMPLE_AREA_CODES * sizeof *codes);
-    *drain = (struct sample_drain){.area = area, .writer = writer, .process = process, .codes = codes};
+    *drain = (struct sample_drain){
+        .area = area, .writer = writer, .process = process, .space = space, .codes = codes};
     return drain;
 }
 
@@ -52,8 +71,11 @@ void sample_drain_free(struct sample_drain *drain)
 {
     if (!drain)
         return;
-    for (uint32_t i = 0; i < SAMPLE_AREA_SLOTS; i++)
+    for (uint32_t i = 0; i < SAMPLE_AREA_SLOTS; i++) {
+        if (drain->slots[i])
+            free(drain->slots[i]->native);
         free(drain->slots[i]);
+    }
     map_clear(&drain->lines);
     free(drain->codes);
     free(drain);
@@ -93,13 +115,14 @@ static uint32_t code_id(struct sample_drain *drain, uint32_t row)
 
 static uint32_t line_of(struct sample_drain *drain, const struct sample_frame *frame)
 {
-    if (frame->code == 0 || frame->code >= SAMPLE_AREA_CODES)
+    uint32_t code = frame->code & ~SAMPLE_FRAME_ENTRY;
+    if (code == 0 || code >= SAMPLE_AREA_CODES)
         return 0;
-    uint64_t key = map_pair(frame->code, (uint32_t)frame->offset);
+    uint64_t key = map_pair(code, (uint32_t)frame->offset);
     uint32_t known = map_get(&drain->lines, key);
     if (known != MAP_NONE)
         return known;
-    const struct sample_code *row = &drain->area->codes[frame->code];
+    const struct sample_code *row = &drain->area->codes[code];
     uint32_t size;
     const uint8_t *table = sample_area_text(drain->area, row->lines, &size);
     struct lines_location location = {.line = row->first_line};
@@ -126,6 +149,8 @@ static struct drained_slot *slot_of(struct sample_drain *drain, uint32_t place, 
     };
     drained->generation = slot->generation;
     drained->depth = 0;
+    if (drained->native)
+        drained->native->depth = 0;
     drained->thread = writer_thread(drain->writer, &thread);
     return drained;
 }
@@ -138,19 +163,78 @@ static void copy_out(const struct sample_slot *slot, uint64_t at, void *out, siz
     memcpy((char *)out + first, slot->ring, size - first);
 }
 
-/* The new frames behind those that the sample shares with the one before. */
-static void place_frames(struct sample_drain *drain, struct drained_slot *drained, uint32_t shared,
-                         uint32_t count)
+/* The next frame of the path, outwards to inwards; those that were there before keep their nodes. */
+static void put_node(struct sample_drain *drain, struct drained_slot *drained, uint32_t depth, uint32_t code,
+                     uint32_t line)
 {
-    for (uint32_t i = shared; i < shared + count; i++) {
-        const struct node node = {
-            .parent = i ? drained->nodes[i - 1] : 0,
-            .code = code_id(drain, drained->frames[i].code),
-            .line = line_of(drain, &drained->frames[i]),
-        };
-        drained->nodes[i] = writer_node(drain->writer, &node);
+    struct node *place = &drained->path[depth];
+    if (depth < drained->path_depth && place->code == code && place->line == line)
+        return;
+    *place = (struct node){.code = code, .line = line};
+    drained->path_depth = depth;
+    const struct node node = {.parent = depth ? drained->nodes[depth - 1] : 0, .code = code, .line = line};
+    drained->nodes[depth] = writer_node(drain->writer, &node);
+    drained->path_depth = depth + 1;
+}
+
+static void put_python(struct sample_drain *drain, struct drained_slot *drained, uint32_t depth,
+                       uint32_t index)
+{
+    const struct sample_frame *frame = &drained->frames[index];
+    put_node(drain, drained, depth, code_id(drain, frame->code & ~SAMPLE_FRAME_ENTRY), line_of(drain, frame));
+}
+
+static void place_python(struct sample_drain *drain, struct drained_slot *drained)
+{
+    for (uint32_t i = 0; i < drained->depth; i++)
+        put_python(drain, drained, i, i);
+    drained->path_depth = drained->depth;
+    drained->state = 0;
+}
+
+static void count_native(struct sample_drain *drain, const struct drained_native *native, uint32_t count,
+                         bool agrees)
+{
+    struct sample_native_counts *counts = &drain->counts.native;
+    counts->samples += count;
+    counts->whole += native->flags & NATIVE_ROOT ? count : 0;
+    counts->guessed += native->flags & NATIVE_GUESSED ? count : 0;
+    counts->disagreements += agrees ? 0 : count;
+}
+
+/* Python and native frames as one stack. */
+static void place_merged(struct sample_drain *drain, struct drained_slot *drained,
+                         const struct sample_record *record)
+{
+    static struct native_merge_frame merged[MERGED_MAX];
+    static struct native_code codes[NATIVE_AREA_DEPTH];
+    static uint8_t kinds[NATIVE_AREA_DEPTH], entries[SAMPLE_AREA_DEPTH];
+    const struct drained_native *native = drained->native;
+    for (uint32_t i = 0; i < native->depth; i++) {
+        codes[i] = native_space_find(drain->space, native->addresses[native->depth - 1 - i]);
+        kinds[i] = (uint8_t)codes[i].kind;
     }
-    drained->depth = shared + count;
+    for (uint32_t i = 0; i < drained->depth; i++)
+        entries[i] = (drained->frames[drained->depth - 1 - i].code & SAMPLE_FRAME_ENTRY) != 0;
+    const struct native_merge_stacks stacks = {.native = kinds,
+                                               .native_count = native->depth,
+                                               .native_is_whole = native->flags & NATIVE_ROOT,
+                                               .python = entries,
+                                               .python_count = drained->depth,
+                                               .python_is_whole = !(record->state & SAMPLE_CUT)};
+    bool agrees;
+    uint32_t count = (uint32_t)native_merge(&stacks, merged, &agrees);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct native_merge_frame *frame = &merged[count - 1 - i];
+        if (frame->is_python)
+            put_python(drain, drained, i, drained->depth - 1 - frame->index);
+        else
+            put_node(drain, drained, i, codes[frame->index].code, 0);
+    }
+    drained->path_depth = count;
+    drained->state = (uint8_t)((count && !merged[0].is_python ? SAMPLE_NATIVE : 0) |
+                               (native->flags & NATIVE_CUT ? SAMPLE_CUT : 0));
+    count_native(drain, native, record->count, agrees);
 }
 
 static void write_row(struct sample_drain *drain, const struct drained_slot *drained,
@@ -160,29 +244,69 @@ static void write_row(struct sample_drain *drain, const struct drained_slot *dra
         .time_ns = clock_to_ns(rate, record->ticks),
         .weight_ns = (uint64_t)record->count * drain->area->period_ns,
         .thread = drained->thread,
-        .node = drained->depth ? drained->nodes[drained->depth - 1] : 0,
+        .node = drained->path_depth ? drained->nodes[drained->path_depth - 1] : 0,
         .count = record->count,
-        .state = (uint8_t)record->state,
+        .state = (uint8_t)(record->state | drained->state),
     };
     writer_sample(drain->writer, &row);
     drain->counts.samples += record->count;
 }
 
+/* The native part of a record, at `at` of the ring, `left` bytes of it. False when it makes no sense. */
+static bool take_native(struct drained_slot *drained, const struct sample_slot *slot, uint64_t at,
+                        size_t left)
+{
+    static uint8_t packed[NATIVE_AREA_PACKED_BYTES];
+    struct native_head head;
+    if (!drained->native)
+        drained->native = calloc(1, sizeof *drained->native);
+    struct drained_native *native = drained->native;
+    if (!native || left < sizeof head)
+        return false;
+    copy_out(slot, at, &head, sizeof head);
+    if (head.shared > native->depth || head.count > NATIVE_AREA_DEPTH - head.shared ||
+        head.bytes != left - sizeof head || head.bytes > sizeof packed)
+        return false;
+    copy_out(slot, at + sizeof head, packed, head.bytes);
+    struct cursor differences = cursor_on(packed, head.bytes);
+    uint64_t last = head.shared ? native->addresses[head.shared - 1] : 0;
+    native->depth = (uint32_t)head.shared + head.count;
+    native->flags = head.flags;
+    for (uint32_t i = head.shared; i < native->depth; i++)
+        last = native->addresses[i] = last + (uint64_t)cursor_get_signed(&differences);
+    return !differences.failed;
+}
+
 /* False when the record makes no sense. */
+static bool take_frames(struct drained_slot *drained, const struct sample_slot *slot, uint64_t at,
+                        const struct sample_record *record)
+{
+    size_t size = record->frames * sizeof(struct sample_frame), left = record->bytes - sizeof *record;
+    if (record->shared > drained->depth || record->frames > SAMPLE_AREA_DEPTH - record->shared || size > left)
+        return false;
+    copy_out(slot, at + sizeof *record, &drained->frames[record->shared], size);
+    drained->depth = (uint32_t)record->shared + record->frames;
+    if (record->flags & SAMPLE_HAS_NATIVE)
+        return take_native(drained, slot, at + sizeof *record + size, left - size);
+    return left == size;
+}
+
 static bool take_record(struct sample_drain *drain, struct drained_slot *drained,
                         const struct sample_slot *slot, uint64_t at, const struct sample_record *record,
                         const struct clock_rate *rate)
 {
-    uint32_t count = (uint32_t)((record->bytes - sizeof *record) / sizeof(struct sample_frame));
     if (record->flags & SAMPLE_REJECTED) {
         drain->counts.errors += record->count;
         return true;
     }
-    if (record->shared > drained->depth || count > SAMPLE_AREA_DEPTH - record->shared)
-        return false;
-    copy_out(slot, at + sizeof *record, &drained->frames[record->shared],
-             count * sizeof(struct sample_frame));
-    place_frames(drain, drained, record->shared, count);
+    if (!(record->flags & SAMPLE_AGAIN)) {
+        if (!take_frames(drained, slot, at, record))
+            return false;
+        if (record->flags & SAMPLE_HAS_NATIVE && drain->space)
+            place_merged(drain, drained, record);
+        else
+            place_python(drain, drained);
+    }
     write_row(drain, drained, record, rate);
     return true;
 }
@@ -259,6 +383,8 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
         note(drain, area->rejected[reason], walk_reason_text((enum walk_reason)reason));
     note(drain, area->lost_full, "samples lost because the recorder was too slow");
     note(drain, area->lost_threads, "times that a thread could not be sampled because there were too many");
+    if (drain->space && !drain->counts.native.samples && native_space_problem(drain->space))
+        note(drain, drain->counts.samples, native_space_problem(drain->space));
     note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
 }
 

@@ -9,23 +9,35 @@
 
 #include "base/clock.h"
 
+struct native_space;
 struct sample_area;
 struct sample_drain;
 struct writer;
 
-/* NULL when memory ran out. The area stays the caller's and must outlive the drain. */
-struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process);
+/* NULL when memory ran out. The area and the space (NULL = no native stacks) stay the caller's and must outlive the
+ * drain. */
+struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process,
+                                      struct native_space *space);
 void sample_drain_free(struct sample_drain *drain);
 
 void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate);
 /* The last step: threads end, losses are noted. */
 void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
 
+/* Of samples with native frames. */
+struct sample_native_counts {
+    uint64_t samples;
+    uint64_t whole;         /* followed to the root */
+    uint64_t guessed;       /* some frame rests on a guess */
+    uint64_t disagreements; /* evaluators and Python's own calls from C are not equally many */
+};
+
 struct sample_counts {
     uint64_t samples; /* of running and sleeping threads */
     uint64_t errors;  /* asked for and lost: rejected, no room */
     uint64_t sampler_cpu_ns;
     uint64_t slowdown_ns; /* that the program's threads lost to it, estimated */
+    struct sample_native_counts native;
 };
 struct sample_counts sample_drain_counts(const struct sample_drain *drain);
 

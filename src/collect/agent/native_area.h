@@ -1,0 +1,69 @@
+/*
+ * native_area: what a sample area has behind it with --native: how to step over the program's code, written by the
+ * recorder, and what each thread's last native stack was.
+ *
+ * The recorder appends row images and tables (unwind/modules.h) and publishes a table by storing its place. Neither
+ * is changed or moved afterwards: a walk may go on in an old table while a new one appears. Only the recorder writes
+ * rows, only the process writes slots.
+ */
+#ifndef SONDE_COLLECT_AGENT_NATIVE_AREA_H
+#define SONDE_COLLECT_AGENT_NATIVE_AREA_H
+
+#include <stdint.h>
+
+#include "collect/agent/sample_area.h"
+#include "unwind/walk_native.h"
+
+enum {
+    NATIVE_AREA_DEPTH = 2048, /* native frames of one sample; of deeper stacks the root end is cut off */
+    NATIVE_AREA_COPY_BYTES = 16 << 10,
+    NATIVE_AREA_PACKED_BYTES = 10 * NATIVE_AREA_DEPTH,
+    NATIVE_AREA_ROWS_BYTES = 256 << 20,
+};
+
+/* Follows the Python frames of a record with SAMPLE_HAS_NATIVE: the outermost `shared` addresses are those of the
+ * thread's native stack before; `count` new ones follow, each as a zigzag LEB128 difference from the one before it
+ * (the first from the last shared one, or 0). A return address is stored less one: it lies in the calling code. */
+struct native_head {
+    uint16_t shared;
+    uint16_t count;
+    uint16_t flags; /* enum native_flag */
+    uint16_t bytes; /* of the differences */
+};
+enum native_flag {
+    NATIVE_ROOT = 1,    /* the outermost frame was reached */
+    NATIVE_GUESSED = 2, /* some frame rests on a guess */
+    NATIVE_CUT = 4,     /* there were more frames than places */
+};
+
+/* Scratch memory and memory of the sample before; whoever has set the sample slot's `busy` owns it. */
+struct native_slot {
+    uint32_t generation;            /* of the sample slot when this was last used */
+    uint32_t depth;                 /* of the stack before */
+    uint64_t stack_low, stack_high; /* the thread's own stack, which is mapped as long as the thread lives */
+    uint64_t foreign_low, foreign_high; /* another stack that it was met on (coroutines, signal stacks) */
+    uint64_t before[NATIVE_AREA_DEPTH]; /* outermost first */
+    uint64_t now[NATIVE_AREA_DEPTH];
+    struct walk_native_frame walked[NATIVE_AREA_DEPTH];
+    uint8_t packed[NATIVE_AREA_PACKED_BYTES];
+    uint8_t copied[NATIVE_AREA_COPY_BYTES]; /* of a stack that must not be loaded from directly */
+};
+
+struct native_area {
+    uint32_t loads;    /* raised by the process: its list of libraries has changed */
+    uint32_t unknown;  /* raised by the process: a walk met code that is not in the table */
+    uint64_t table_at; /* distance of the newest table from the start of this struct; 0 = none yet */
+    uint64_t rows_used;
+    uint64_t forked_from; /* the process whose table is used as long as there is none; 0 = none */
+    struct native_slot slots[SAMPLE_AREA_SLOTS];
+    _Alignas(8) uint8_t rows[NATIVE_AREA_ROWS_BYTES];
+};
+
+/* That of a sample area; NULL when it has none. */
+static inline struct native_area *native_area_of(struct sample_area *area)
+{
+    return area->total_bytes == sizeof *area + sizeof(struct native_area) ? (struct native_area *)(area + 1)
+                                                                          : NULL;
+}
+
+#endif

@@ -1,0 +1,263 @@
+#include "collect/agent/native_stack.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "python/memory.h"
+
+enum { REGISTER_RSP = 7, REGISTER_PC = 16 };
+#define RED_ZONE   128
+#define PAGE_BYTES 4096u
+
+/* ---- where stacks lie ---- */
+
+struct range {
+    uint64_t low, high;
+};
+
+static int open_quietly(const char *path)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* Eats "START-END …" a byte at a time; true at the end of a line's two numbers. */
+struct line_scan {
+    uint64_t number[2];
+    unsigned which;
+};
+
+static bool scan(struct line_scan *line, char byte)
+{
+    unsigned digit = byte <= '9' ? (unsigned)byte - '0' : (unsigned)byte - 'a' + 10;
+    if (byte == '\n')
+        *line = (struct line_scan){0};
+    else if (line->which < 2 && (byte == '-' || byte == ' '))
+        return ++line->which == 2;
+    else if (line->which < 2)
+        line->number[line->which] = line->number[line->which] << 4 | digit;
+    return false;
+}
+
+/* The mapping that holds the address. */
+static bool find_mapping(uint64_t address, struct range *found)
+{
+    char text[1024];
+    struct line_scan line = {0};
+    int fd = open_quietly("/proc/self/maps");
+    bool done = false;
+    for (long size; fd >= 0 && !done && (size = syscall(SYS_read, fd, text, sizeof text)) > 0;)
+        for (long at = 0; at < size && !done; at++)
+            done = scan(&line, text[at]) && address >= line.number[0] && address < line.number[1];
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    *found = (struct range){line.number[0], line.number[1]};
+    return done;
+}
+
+static bool is_in(uint64_t address, uint64_t low, uint64_t high)
+{
+    return address >= low && address < high;
+}
+
+/* Whether the calling thread stands on its own stack, which may then be loaded from directly up to stack_high. The C
+ * library keeps its record of a thread at the upper end of that thread's stack: up to there it is mapped as long as
+ * the thread lives. A stack of somebody else's making may go at any time. */
+static bool is_on_own_stack(const struct native_walker *walker, struct native_slot *slot,
+                            uint64_t stack_pointer)
+{
+    if (is_in(stack_pointer, slot->stack_low, slot->stack_high))
+        return true;
+    struct range mapping;
+    if (is_in(stack_pointer, slot->foreign_low, slot->foreign_high) || !find_mapping(stack_pointer, &mapping))
+        return false;
+    uint64_t record = (uint64_t)pthread_self();
+    bool has_record = is_in(record, stack_pointer, mapping.high);
+    if (has_record || is_in(walker->main_stack, stack_pointer, mapping.high)) {
+        slot->stack_low = mapping.low;
+        slot->stack_high = has_record ? record & ~(uint64_t)7 : mapping.high;
+        return true;
+    }
+    slot->foreign_low = mapping.low;
+    slot->foreign_high = mapping.high;
+    return false;
+}
+
+/* ---- walking ---- */
+
+static bool load_safely(void *context, uint64_t address, uint64_t *value)
+{
+    return memory_read_word(context, address, value);
+}
+
+static struct walk_native_range copy_stack(struct native_slot *slot, uint64_t stack_pointer)
+{
+    uint64_t low = (stack_pointer - RED_ZONE) & ~(uint64_t)7;
+    struct iovec here = {slot->copied, sizeof slot->copied};
+    struct iovec there = {(void *)(uintptr_t)low, sizeof slot->copied};
+    ssize_t size = process_vm_readv((pid_t)syscall(SYS_getpid), &here, 1, &there, 1, 0);
+    return (struct walk_native_range){low, low + (size > 0 ? (uint64_t)size : 0), slot->copied};
+}
+
+/* The red zone is mapped if this very handler runs below it; on a signal stack it may reach into a guard page. */
+static struct walk_native_range own_stack(const struct native_slot *slot, uint64_t stack_pointer)
+{
+    uint64_t low = (stack_pointer - RED_ZONE) & ~(uint64_t)7, here = (uint64_t)__builtin_frame_address(0);
+    uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
+    if (!is_in(here, slot->stack_low, stack_pointer) && low < page)
+        low = page;
+    return (struct walk_native_range){low, slot->stack_high, (const uint8_t *)(uintptr_t)low};
+}
+
+static const struct modules *table_of(const struct native_walker *walker)
+{
+    uint64_t at = __atomic_load_n(&walker->area->table_at, __ATOMIC_ACQUIRE);
+    return at ? (const struct modules *)(const void *)((const char *)walker->area + at) : walker->inherited;
+}
+
+/* Outermost first; a return address becomes one of the call. */
+static void turn_around(struct native_slot *slot, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct walk_native_frame *frame = &slot->walked[count - 1 - i];
+        slot->now[i] = frame->address - (frame->flags & WALK_NATIVE_RETURN ? 1 : 0);
+    }
+}
+
+static uint16_t pack(struct native_slot *slot, size_t shared, size_t count)
+{
+    uint8_t *at = slot->packed;
+    uint64_t last = shared ? slot->now[shared - 1] : 0;
+    for (size_t i = shared; i < count; i++) {
+        int64_t difference = (int64_t)(slot->now[i] - last);
+        uint64_t rest = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
+        for (; rest >= 0x80; rest >>= 7)
+            *at++ = (uint8_t)(rest | 0x80);
+        *at++ = (uint8_t)rest;
+        last = slot->now[i];
+    }
+    return (uint16_t)(at - slot->packed);
+}
+
+static void fill_head(struct native_slot *slot, const struct walk_native_stack *stack,
+                      struct native_head *head)
+{
+    size_t shared = 0;
+    turn_around(slot, stack->count);
+    while (shared < stack->count && shared < slot->depth && slot->now[shared] == slot->before[shared])
+        shared++;
+    bool guessed = stack->count && slot->walked[stack->count - 1].flags & WALK_NATIVE_GUESSED;
+    *head = (struct native_head){.shared = (uint16_t)shared,
+                                 .count = (uint16_t)(stack->count - shared),
+                                 .bytes = pack(slot, shared, stack->count)};
+    head->flags =
+        (uint16_t)((stack->end == WALK_NATIVE_ROOT ? NATIVE_ROOT : 0) |
+                   (stack->end == WALK_NATIVE_FULL ? NATIVE_CUT : 0) | (guessed ? NATIVE_GUESSED : 0));
+}
+
+static bool walk(struct native_walker *walker, struct native_slot *slot,
+                 const struct walk_native_registers *registers, const struct walk_native_range *ranges,
+                 size_t range_count, struct native_head *head)
+{
+    const struct modules *modules = table_of(walker);
+    struct memory own = memory_own();
+    const struct walk_native_memory memory = {
+        .ranges = ranges, .range_count = range_count, .load = load_safely, .context = &own};
+    struct walk_native_stack stack = {.frames = slot->walked, .capacity = NATIVE_AREA_DEPTH};
+    if (!modules)
+        return false;
+    walk_native(&stack, registers, modules, &memory, &walker->cache);
+    if (stack.met_unmapped)
+        __atomic_fetch_add(&walker->area->unknown, 1, __ATOMIC_RELEASE);
+    fill_head(slot, &stack, head);
+    return stack.count > 0;
+}
+
+bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot,
+                             const ucontext_t *context, struct native_head *head)
+{
+    struct walk_native_registers registers;
+    walk_native_from_context(&registers, context);
+    uint64_t stack_pointer = registers.value[REGISTER_RSP];
+    struct walk_native_range ranges[2];
+    size_t count = 1;
+    if (is_on_own_stack(walker, slot, stack_pointer)) {
+        ranges[0] = own_stack(slot, stack_pointer);
+    } else {
+        ranges[0] = copy_stack(slot, stack_pointer);
+        if (slot->stack_high) /* what it may return to */
+            ranges[count++] = (struct walk_native_range){slot->stack_low, slot->stack_high,
+                                                         (const uint8_t *)(uintptr_t)slot->stack_low};
+    }
+    return walk(walker, slot, &registers, ranges, count, head);
+}
+
+/* "NUMBER ARGUMENTS… STACK_POINTER PROGRAM_COUNTER", or "-1 STACK_POINTER PROGRAM_COUNTER" outside system calls. */
+static bool read_registers(uint32_t pid, uint32_t tid, struct walk_native_registers *registers)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
+    int fd = open_quietly(path);
+    long size = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    text[size > 0 ? size : 0] = '\0';
+    char *last = strrchr(text, ' ');
+    if (!last)
+        return false;
+    *last = '\0';
+    char *before = strrchr(text, ' ');
+    *registers = (struct walk_native_registers){.known = 1u << REGISTER_RSP | 1u << REGISTER_PC};
+    registers->value[REGISTER_PC] = strtoull(last + 1, NULL, 16);
+    registers->value[REGISTER_RSP] = before ? strtoull(before + 1, NULL, 16) : 0;
+    return registers->value[REGISTER_RSP] != 0;
+}
+
+bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *slot, uint32_t pid,
+                             uint32_t tid, struct native_head *head)
+{
+    struct walk_native_registers registers;
+    if (!read_registers(pid, tid, &registers))
+        return false;
+    struct walk_native_range range = copy_stack(slot, registers.value[REGISTER_RSP]);
+    return walk(walker, slot, &registers, &range, 1, head);
+}
+
+void native_stack_keep(struct native_slot *slot, const struct native_head *head)
+{
+    memcpy(&slot->before[head->shared], &slot->now[head->shared], head->count * sizeof slot->now[0]);
+    slot->depth = (uint32_t)head->shared + head->count;
+}
+
+/* ---- the table ---- */
+
+void native_stack_ask(struct native_walker *walker)
+{
+    __atomic_fetch_add(&walker->area->loads, 1, __ATOMIC_RELEASE);
+}
+
+bool native_stack_ready(const struct native_walker *walker)
+{
+    return walker->area && table_of(walker);
+}
+
+void native_stack_init(struct native_walker *walker, struct native_area *area)
+{
+    walker->area = area;
+    walker->main_stack = getauxval(AT_RANDOM);
+    native_stack_ask(walker);
+}
+
+void native_stack_after_fork(struct native_walker *walker, struct native_area *area, uint64_t parent_pid)
+{
+    walker->inherited = walker->area ? table_of(walker) : NULL;
+    walker->area = area;
+    if (area)
+        area->forked_from = parent_pid;
+}

@@ -1,0 +1,46 @@
+/*
+ * native_stack: the native stack of one thread of this process, by the rows that the recorder has made: of the
+ * calling thread as a signal interrupted it, or of a thread that sleeps in the kernel. Async-signal-safe; no call in
+ * it is a cancellation point.
+ *
+ * Of a sleeping thread the kernel tells the stack pointer and the program counter (/proc/PID/task/TID/syscall) to
+ * whoever might trace it. Nothing is sent to the thread: it never sees an interrupted call. The other registers are
+ * not known; a frame that needs one of them before it was found saved on the stack is guessed and marked. Where the
+ * kernel refuses, a sleeping thread has its Python frames alone.
+ */
+#ifndef SONDE_COLLECT_AGENT_NATIVE_STACK_H
+#define SONDE_COLLECT_AGENT_NATIVE_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "collect/agent/native_area.h"
+
+/* What the threads of this process walk by. A zeroed one: no native stacks. */
+struct native_walker {
+    struct native_area *area;
+    const struct modules
+        *inherited;      /* the table of the process that forked us, good until there is an own one */
+    uint64_t main_stack; /* an address on the main thread's stack */
+    struct walk_native_cache cache;
+};
+
+void native_stack_init(struct native_walker *walker, struct native_area *area);
+/* In the child of a fork, with its own new area. */
+void native_stack_after_fork(struct native_walker *walker, struct native_area *area, uint64_t parent_pid);
+/* Whether there is a table to walk by. */
+bool native_stack_ready(const struct native_walker *walker);
+
+/* Walk and pack; false where there is no stack to be had. The slot's `packed` then holds head->bytes bytes. */
+bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot,
+                             const ucontext_t *context, struct native_head *head);
+bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *slot, uint32_t pid,
+                             uint32_t tid, struct native_head *head);
+/* What was packed last is in the ring: the next stack is told as a difference from it. */
+void native_stack_keep(struct native_slot *slot, const struct native_head *head);
+
+/* Libraries were loaded or unloaded: asks the recorder to look at the process's code anew. */
+void native_stack_ask(struct native_walker *walker);
+
+#endif

@@ -1,0 +1,77 @@
+#include "collect/recorder/native_merge.h"
+
+/* What is left to be placed, from the innermost frames on. */
+struct merge {
+    const struct native_merge_stacks *stacks;
+    struct native_merge_frame *frames;
+    size_t count;
+    size_t python; /* the next Python frame */
+};
+
+/* A piece belongs to the evaluator that called it; one that nobody seems to have called stands for its evaluator. */
+static bool is_evaluator(const struct native_merge_stacks *stacks, size_t index)
+{
+    if (stacks->native[index] == NATIVE_MERGE_EVALUATOR)
+        return true;
+    return stacks->native[index] == NATIVE_MERGE_PIECE &&
+           (index + 1 == stacks->native_count || stacks->native[index + 1] == NATIVE_MERGE_PLAIN);
+}
+
+static size_t count_evaluators(const struct native_merge_stacks *stacks)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < stacks->native_count; index++)
+        count += is_evaluator(stacks, index);
+    return count;
+}
+
+/* A stack that was cut off has no outermost entry. */
+static size_t count_runs(const struct native_merge_stacks *stacks)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < stacks->python_count; index++)
+        count += stacks->python[index] || index + 1 == stacks->python_count;
+    return count;
+}
+
+static void put(struct merge *merge, size_t index, bool is_python)
+{
+    merge->frames[merge->count++] = (struct native_merge_frame){(uint32_t)index, is_python};
+}
+
+static void put_run(struct merge *merge)
+{
+    bool entry = false;
+    while (!entry && merge->python < merge->stacks->python_count) {
+        entry = merge->stacks->python[merge->python];
+        put(merge, merge->python++, true);
+    }
+}
+
+size_t native_merge(const struct native_merge_stacks *stacks, struct native_merge_frame *frames, bool *agrees)
+{
+    struct merge merge = {.stacks = stacks, .frames = frames};
+    size_t evaluators = count_evaluators(stacks), runs = count_runs(stacks);
+    /* Where both roots are sure, an evaluator too many is an inner one that has not linked its frame yet, and a run
+     * too many is one whose evaluator was passed over further in. Else the innermost ends are what is sure. */
+    bool whole = stacks->native_is_whole && stacks->python_is_whole;
+    size_t idle = whole && evaluators > runs ? evaluators - runs : 0;
+    size_t early = whole && evaluators && runs > evaluators ? runs - evaluators : 0;
+    *agrees = evaluators == runs;
+    for (size_t index = 0; index < stacks->native_count; index++) {
+        bool evaluator = is_evaluator(stacks, index), piece = stacks->native[index] == NATIVE_MERGE_PIECE;
+        if (!evaluator && piece)
+            continue;
+        if (!evaluator || idle || merge.python == stacks->python_count) {
+            idle -= evaluator && idle;
+            put(&merge, index, false);
+            continue;
+        }
+        for (; early; early--)
+            put_run(&merge);
+        put_run(&merge);
+    }
+    while (merge.python < stacks->python_count)
+        put_run(&merge);
+    return merge.count;
+}
