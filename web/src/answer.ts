@@ -1,0 +1,53 @@
+// What the C core answers: a few values and named arrays in one block of bytes (src/query/answer.h).
+
+const MAGIC = 0x31415153;
+
+type ArrayPlace = [type: "u8" | "u32" | "f64", offset: number, count: number];
+
+export class Answer {
+  readonly values: Record<string, any>;
+  private readonly places: Record<string, ArrayPlace>;
+  private readonly base: number;
+
+  /** The bytes must be the answer's own: the arrays are views of them. */
+  constructor(private readonly bytes: ArrayBuffer) {
+    const words = new DataView(bytes);
+    if (bytes.byteLength < 8 || words.getUint32(0, true) !== MAGIC) throw new Error("not an answer of sonde");
+    const headBytes = words.getUint32(4, true);
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, headBytes)));
+    if (head.error !== undefined) throw new Error(head.error);
+    this.values = head.values;
+    this.places = head.arrays;
+    this.base = 8 + headBytes;
+  }
+
+  private place(name: string, type: string): ArrayPlace {
+    const place = this.places[name];
+    if (!place || place[0] !== type) throw new Error(`the answer has no array ${name} of ${type}`);
+    return place;
+  }
+
+  reals(name: string): Float64Array {
+    const [, offset, count] = this.place(name, "f64");
+    return new Float64Array(this.bytes, this.base + offset, count);
+  }
+
+  numbers(name: string): Uint32Array {
+    const [, offset, count] = this.place(name, "u32");
+    return new Uint32Array(this.bytes, this.base + offset, count);
+  }
+
+  small(name: string): Uint8Array {
+    const [, offset, count] = this.place(name, "u8");
+    return new Uint8Array(this.bytes, this.base + offset, count);
+  }
+
+  /** Texts are decoded when asked for: there may be a hundred thousand. */
+  texts(name: string): (index: number) => string {
+    const bytes = this.small(name);
+    const at = this.numbers(`${name}_at`);
+    const decoder = new TextDecoder();
+    const known: (string | undefined)[] = [];
+    return (index) => (known[index] ??= decoder.decode(bytes.subarray(at[index], at[index + 1])));
+  }
+}

@@ -1,0 +1,70 @@
+// Colours of frames: one hue for each module, equal lightness and chroma, so that no module shouts.
+
+const CODE_PYTHON = 1;
+const CODE_LIBRARY = 1;
+
+export interface Shade {
+  lightness: number;
+  chroma: number;
+}
+
+function hash(text: string): number {
+  let value = 2166136261;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+  value ^= value >>> 15;
+  value = Math.imul(value, 0x2c1b3c6d);
+  return (value ^ (value >>> 12)) >>> 0;
+}
+
+function channel(linear: number): number {
+  const value = linear <= 0.0031308 ? 12.92 * linear : 1.055 * linear ** (1 / 2.4) - 0.055;
+  return Math.round(255 * Math.min(1, Math.max(0, value)));
+}
+
+/** OKLCH (hue in degrees) → bytes of red, green, blue. */
+export function oklch(lightness: number, chroma: number, hue: number): [number, number, number] {
+  const angle = (hue * Math.PI) / 180;
+  const a = chroma * Math.cos(angle);
+  const b = chroma * Math.sin(angle);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+    channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+    channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
+  ];
+}
+
+/** A pixel as ImageData's memory has it on little-endian machines. */
+export function pixel([red, green, blue]: [number, number, number]): number {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+export function css([red, green, blue]: [number, number, number]): string {
+  return `rgb(${red} ${green} ${blue})`;
+}
+
+/** The user's own code is the most saturated, native and C frames the least. */
+export function frameColor(module: string, kind: number, flags: number, dark: boolean): [number, number, number] {
+  const isOwn = kind === CODE_PYTHON && !(flags & CODE_LIBRARY);
+  const chroma = isOwn ? 0.105 : kind === CODE_PYTHON ? 0.055 : 0.022;
+  const seed = hash(module.split(".")[0]);
+  const hue = seed % 360;
+  const lightness = (dark ? 0.5 : 0.82) + (((seed >>> 16) % 5) - 2) * 0.012;
+  return oklch(lightness, chroma, hue);
+}
+
+/** Share 0…1 → heat: one hue, light to dark (dark to light at night). */
+export function heatColor(share: number, dark: boolean): [number, number, number] {
+  const strength = Math.sqrt(Math.min(1, Math.max(0, share)));
+  const lightness = dark ? 0.3 + 0.42 * strength : 0.96 - 0.36 * strength;
+  return oklch(lightness, 0.02 + 0.13 * strength, 55);
+}
+
+/** -1 (faster) … 1 (slower): blue through grey to orange-red. */
+export function differenceColor(change: number, dark: boolean): [number, number, number] {
+  const strength = Math.min(1, Math.abs(change));
+  const lightness = dark ? 0.42 + 0.16 * strength : 0.88 - 0.2 * strength;
+  return oklch(lightness, 0.015 + 0.135 * strength, change < 0 ? 250 : 45);
+}

@@ -1,0 +1,113 @@
+// The two ways to ask: sonde compiled to WebAssembly in a worker of this page, or a sonde that serves it.
+
+import { Answer } from "./answer";
+
+export interface Request {
+  ask: string;
+  recording?: number;
+  [field: string]: unknown;
+}
+
+export interface Engine {
+  ask(request: Request): Promise<Answer>;
+  /** Adds a recording; gives its number. A server has its own files and refuses. */
+  open(name: string, bytes: ArrayBuffer): Promise<number>;
+  /** Forgets all recordings. */
+  clear(): Promise<void>;
+  readonly canOpen: boolean;
+}
+
+/** Text of a block that the page carries (`<script type="text/plain" id=…>`). */
+function block(id: string): string {
+  return document.getElementById(id)?.textContent?.trim() ?? "";
+}
+
+export async function fromBase64(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const decode = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (decode) return decode(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** A gzipped block of the page, unpacked. */
+export async function unpacked(id: string): Promise<ArrayBuffer> {
+  const bytes = await fromBase64(block(id));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+interface Reply {
+  id: number;
+  error?: string;
+  answer?: ArrayBuffer;
+  number?: number;
+}
+
+export class WorkerEngine implements Engine {
+  readonly canOpen = true;
+  private readonly worker: Promise<Worker>;
+  private readonly waiting = new Map<number, (reply: Reply) => void>();
+  private count = 0;
+
+  constructor() {
+    this.worker = this.start();
+  }
+
+  private async start(): Promise<Worker> {
+    const source = new Blob([await unpacked("worker")], { type: "text/javascript" });
+    const worker = new Worker(URL.createObjectURL(source));
+    worker.onmessage = (event: MessageEvent<Reply>) => {
+      this.waiting.get(event.data.id)?.(event.data);
+      this.waiting.delete(event.data.id);
+    };
+    worker.onerror = (event) => this.fail(event.message || "the page's worker cannot run here");
+    const wasm = await unpacked("wasm");
+    worker.postMessage({ wasm }, [wasm]);
+    return worker;
+  }
+
+  private fail(error: string): void {
+    for (const [id, done] of this.waiting) done({ id, error });
+    this.waiting.clear();
+  }
+
+  private async send(message: object, transfer: Transferable[] = []): Promise<Reply> {
+    const worker = await this.worker;
+    const id = ++this.count;
+    const reply = new Promise<Reply>((resolve) => this.waiting.set(id, resolve));
+    worker.postMessage({ ...message, id }, transfer);
+    const got = await reply;
+    if (got.error !== undefined) throw new Error(got.error);
+    return got;
+  }
+
+  async ask(request: Request): Promise<Answer> {
+    return new Answer((await this.send({ ask: JSON.stringify(request) })).answer!);
+  }
+
+  async open(name: string, bytes: ArrayBuffer): Promise<number> {
+    return (await this.send({ open: name, bytes }, [bytes])).number!;
+  }
+
+  async clear(): Promise<void> {
+    await this.send({ clear: true });
+  }
+}
+
+export class ServerEngine implements Engine {
+  readonly canOpen = false;
+
+  async ask(request: Request): Promise<Answer> {
+    const response = await fetch("ask", { method: "POST", body: JSON.stringify(request) });
+    if (!response.ok) throw new Error(`sonde answers ${response.status} ${response.statusText}`);
+    return new Answer(await response.arrayBuffer());
+  }
+
+  async open(): Promise<number> {
+    throw new Error("this page shows what sonde view was given; start another for another file");
+  }
+
+  async clear(): Promise<void> {}
+}

@@ -1,0 +1,67 @@
+// The table of functions of the current selection, shared by the views that show it.
+
+import { computed, effect, signal } from "@preact/signals";
+
+import type { Answer } from "./answer";
+import { ask, problem, recording, selection } from "./state";
+
+export interface Functions {
+  code: Uint32Array;
+  calls: Float64Array;
+  primitiveCalls: Float64Array;
+  samples: Float64Array;
+  totalSamples: Float64Array;
+  self: Float64Array;
+  total: Float64Array;
+  edges: {
+    caller: Uint32Array;
+    callee: Uint32Array;
+    calls: Float64Array;
+    samples: Float64Array;
+    total: Float64Array;
+  };
+  totalNs: number;
+  totalCalls: number;
+  sampled: boolean;
+}
+
+function decode(answer: Answer): Functions {
+  return {
+    code: answer.numbers("code"),
+    calls: answer.reals("calls"),
+    primitiveCalls: answer.reals("primitive_calls"),
+    samples: answer.reals("samples"),
+    totalSamples: answer.reals("total_samples"),
+    self: answer.reals("self_ns"),
+    total: answer.reals("total_ns"),
+    edges: {
+      caller: answer.numbers("edge_caller"),
+      callee: answer.numbers("edge_callee"),
+      calls: answer.reals("edge_calls"),
+      samples: answer.reals("edge_samples"),
+      total: answer.reals("edge_total_ns"),
+    },
+    totalNs: answer.values.total_ns,
+    totalCalls: answer.values.total_calls,
+    sampled: answer.values.sampled,
+  };
+}
+
+export const functions = signal<Functions | null>(null);
+
+effect(() => {
+  const shown = recording.value;
+  const chosen = selection.value;
+  if (!shown) return;
+  ask({ ask: "functions", recording: shown.number, ...chosen }).then(
+    (answer) => (functions.value = decode(answer)),
+    (error: Error) => (problem.value = error.message),
+  );
+});
+
+/** Row of a function in the table, by its id. */
+export const rowOf = computed(() => {
+  const rows = new Map<number, number>();
+  functions.value?.code.forEach((code, row) => rows.set(code, row));
+  return rows;
+});

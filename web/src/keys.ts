@@ -1,0 +1,68 @@
+// The keyboard. A view may listen for more through `viewKeys`.
+
+import { fold, idle, percent, search, selected, range, view } from "./state";
+import { VIEWS } from "./views";
+import { signal } from "@preact/signals";
+
+export interface Key {
+  keys: string;
+  words: string;
+}
+
+export const KEYS: Key[] = [
+  { keys: "1 … 9", words: "choose a view" },
+  { keys: "/", words: "search functions and files" },
+  { keys: "n N", words: "next, previous match" },
+  { keys: "← → ↑ ↓, W A S D", words: "move and zoom" },
+  { keys: "Enter", words: "zoom to the selection" },
+  { keys: "Esc", words: "back to the whole, forget search and selection" },
+  { keys: "t", words: "time or per cent" },
+  { keys: "i", words: "show idle threads" },
+  { keys: "r", words: "merge recursion" },
+  { keys: "c", words: "copy the stack" },
+  { keys: "?", words: "this list" },
+];
+
+export const helpShown = signal(false);
+
+/** What the shown view does with a key; true = it was for it. */
+export const viewKeys = signal<((event: KeyboardEvent) => boolean) | null>(null);
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+function escape(): void {
+  if (helpShown.value) helpShown.value = false;
+  else if (search.value) search.value = "";
+  else if (range.value) range.value = null;
+  else selected.value = 0;
+}
+
+const ACTIONS: Record<string, () => void> = {
+  "?": () => (helpShown.value = !helpShown.value),
+  "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
+  t: () => (percent.value = !percent.value),
+  i: () => (idle.value = !idle.value),
+  r: () => (fold.value = !fold.value),
+  Escape: escape,
+};
+
+function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isTyping(event.target)) {
+    if (event.key === "Escape" || event.key === "Enter") (event.target as HTMLElement).blur();
+    return;
+  }
+  const chosen = VIEWS["1234567890".indexOf(event.key)];
+  if (chosen) view.value = chosen.name;
+  else if (viewKeys.value?.(event)) event.preventDefault();
+  else if (ACTIONS[event.key]) {
+    ACTIONS[event.key]();
+    event.preventDefault();
+  }
+}
+
+export function listenForKeys(): void {
+  addEventListener("keydown", onKey);
+}

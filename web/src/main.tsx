@@ -1,0 +1,58 @@
+// Starts the page: finds where its recordings are (in the page, at a server, or yet to be dropped on it).
+
+import { render } from "preact";
+
+import { fromBase64, ServerEngine, WorkerEngine, type Engine } from "./engine";
+import { loadRecording } from "./recording";
+import { listenForKeys } from "./keys";
+import { Shell } from "./shell";
+import { engine, followTheme, keepInUrl, problem, recordings } from "./state";
+
+async function openCarried(engine: Engine): Promise<number> {
+  const blocks = document.querySelectorAll<HTMLScriptElement>("script.recording");
+  for (const block of blocks) {
+    const bytes = await fromBase64(block.textContent!.trim());
+    block.remove(); // its text is as large as the recording
+    await engine.open(block.dataset.name ?? "recording", bytes.buffer);
+  }
+  return blocks.length;
+}
+
+/** How many recordings a server has. */
+async function countServed(engine: Engine): Promise<number> {
+  return (await engine.ask({ ask: "recordings" })).values.recordings.length;
+}
+
+async function load(engine: Engine, count: number): Promise<void> {
+  const loaded = [];
+  for (let number = 0; number < count; number++) loaded.push(await loadRecording(engine, number));
+  recordings.value = loaded;
+}
+
+/** Opens files that were dropped or chosen, in place of what was there. */
+export async function openFiles(files: Iterable<File>): Promise<void> {
+  const current = engine.value!;
+  problem.value = "";
+  try {
+    await current.clear();
+    let count = 0;
+    for (const file of files) count = (await current.open(file.name, await file.arrayBuffer())) + 1;
+    await load(current, count);
+  } catch (error) {
+    problem.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function start(): Promise<void> {
+  const served = document.documentElement.dataset.served !== undefined;
+  const made: Engine = served ? new ServerEngine() : new WorkerEngine();
+  engine.value = made;
+  const count = served ? await countServed(made) : await openCarried(made);
+  await load(made, count);
+}
+
+followTheme();
+keepInUrl();
+listenForKeys();
+render(<Shell openFiles={openFiles} />, document.getElementById("page")!);
+start().catch((error: unknown) => (problem.value = error instanceof Error ? error.message : String(error)));

@@ -1,0 +1,44 @@
+// Numbers as people read them: three significant digits, units always.
+
+const TIME_UNITS: [number, string][] = [
+  [3_600e9, "h"],
+  [60e9, "min"],
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+];
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+export function time(ns: number): string {
+  const size = Math.abs(ns);
+  if (size >= 0.9995e12 && size < 3_600e9) return `${digits(ns / 60e9)} min`;
+  for (const [unit, name] of TIME_UNITS) {
+    if (name === "min") continue;
+    if (size >= unit * 0.9995) return `${digits(ns / unit)} ${name}`;
+  }
+  return `${Math.round(ns)} ns`;
+}
+
+export function share(part: number, whole: number): string {
+  if (!(whole > 0)) return "–";
+  const percent = (100 * part) / whole;
+  if (percent !== 0 && Math.abs(percent) < 0.005) return "< 0.01 %";
+  return `${digits(percent)} %`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** A path with its middle left out, so that the file's name stays. */
+export function shortPath(path: string, length = 40): string {
+  if (path.length <= length) return path;
+  const name = path.slice(path.lastIndexOf("/"));
+  if (name.length >= length - 1) return `…${name.slice(-(length - 1))}`;
+  const head = Math.max(0, length - name.length - 1);
+  return `${path.slice(0, head)}…${name}`;
+}

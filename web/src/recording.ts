@@ -1,0 +1,108 @@
+// A recording as the views see it: its summary and the names of its functions.
+
+import type { Answer } from "./answer";
+import { css, frameColor, pixel } from "./colors";
+import type { Engine } from "./engine";
+
+export interface Finding {
+  topic: string;
+  code: number;
+  share: number;
+  text: string;
+}
+
+export interface Process {
+  id: number;
+  pid: number;
+  parent: number;
+  host: string;
+  command: string;
+  python: string;
+  start_ns: number;
+  end_ns: number;
+  rank?: number;
+}
+
+export interface Thread {
+  id: number;
+  process: number;
+  tid: number;
+  name: string;
+  start_ns: number;
+  end_ns: number;
+}
+
+export interface Summary {
+  name: string;
+  sampled: boolean;
+  flat: boolean;
+  begin_ns: number;
+  end_ns: number;
+  meta: Record<string, string>;
+  processes: Process[];
+  threads: Thread[];
+  notes: { kind: number; count: number; process: number; text: string }[];
+  damage: { damaged_chunks: number; orphaned_rows: number; truncated: boolean; complete: boolean };
+  findings: Finding[];
+}
+
+export const CODE_KINDS = ["", "Python", "C", "native", ""];
+
+/** Functions by id. */
+export class Codes {
+  readonly count: number;
+  readonly name: (code: number) => string;
+  readonly file: (code: number) => string;
+  readonly module: (code: number) => string;
+  readonly line: Uint32Array;
+  readonly fileId: Uint32Array;
+  readonly kind: Uint8Array;
+  readonly flags: Uint8Array;
+  private readonly pixels: [Uint32Array, Uint32Array];
+
+  constructor(answer: Answer) {
+    this.line = answer.numbers("line");
+    this.fileId = answer.numbers("file_id");
+    this.kind = answer.small("kind");
+    this.flags = answer.small("flags");
+    this.name = answer.texts("name");
+    this.file = answer.texts("file");
+    this.module = answer.texts("module");
+    this.count = this.line.length;
+    this.pixels = [new Uint32Array(this.count), new Uint32Array(this.count)];
+  }
+
+  private color(code: number, dark: boolean): [number, number, number] {
+    return frameColor(this.module(code) || this.file(code), this.kind[code], this.flags[code], dark);
+  }
+
+  pixel(code: number, dark: boolean): number {
+    const known = this.pixels[dark ? 1 : 0];
+    return known[code] || (known[code] = pixel(this.color(code, dark)));
+  }
+
+  css(code: number, dark: boolean): string {
+    return css(this.color(code, dark));
+  }
+
+  /** "file.py:12", or "" for what lies in no file. */
+  place(code: number): string {
+    const file = this.file(code);
+    if (!file || file === "~") return "";
+    return this.line[code] ? `${file}:${this.line[code]}` : file;
+  }
+}
+
+export interface Recording {
+  number: number;
+  summary: Summary;
+  codes: Codes;
+}
+
+export async function loadRecording(engine: Engine, number: number): Promise<Recording> {
+  const [summary, codes] = await Promise.all([
+    engine.ask({ ask: "summary", recording: number }),
+    engine.ask({ ask: "codes", recording: number }),
+  ]);
+  return { number, summary: summary.values as Summary, codes: new Codes(codes) };
+}

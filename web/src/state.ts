@@ -1,0 +1,158 @@
+// What all views share: the recordings, the selection, the search, the range. It lives in the URL, so Back works and a
+// link shows what its sender saw.
+
+import { computed, effect, signal, type Signal } from "@preact/signals";
+
+import type { Engine, Request } from "./engine";
+import type { Recording } from "./recording";
+
+export const engine = signal<Engine | null>(null);
+export const recordings = signal<Recording[]>([]);
+export const problem = signal("");
+export const busy = signal(0);
+
+export const view = signal("overview");
+/** The selected function: its id in the first recording; 0 = none. */
+export const selected = signal(0);
+export const search = signal("");
+export const range = signal<[number, number] | null>(null);
+export const thread = signal(0);
+export const process = signal(0);
+export const idle = signal(false);
+export const fold = signal(false);
+export const percent = signal(false);
+export const theme = signal<"system" | "light" | "dark">("system");
+const systemDark = signal(false);
+export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
+
+export const recording = computed<Recording | undefined>(() => recordings.value[0]);
+
+/** The fields of a request that say which part of the recording is meant. */
+export const selection = computed(() => ({
+  thread: thread.value,
+  process: process.value,
+  idle: idle.value,
+  begin_ns: range.value?.[0] ?? 0,
+  end_ns: range.value?.[1] ?? 0,
+}));
+
+/** Functions that the search text names; null = nothing is searched for. */
+export const matches = computed<Set<number> | null>(() => {
+  const found = recording.value;
+  if (!search.value || !found) return null;
+  const test = matcher(search.value);
+  const result = new Set<number>();
+  for (let code = 1; code < found.codes.count; code++)
+    if (test(found.codes.name(code)) || test(found.codes.file(code))) result.add(code);
+  return result;
+});
+
+/** A regular expression, or when it is none the text itself; capitals count only when typed. */
+export function matcher(text: string): (name: string) => boolean {
+  const flags = text === text.toLowerCase() ? "i" : "";
+  try {
+    const expression = new RegExp(text, flags);
+    return (name) => expression.test(name);
+  } catch {
+    const plain = text.toLowerCase();
+    return (name) => name.toLowerCase().includes(plain);
+  }
+}
+
+/** Asks, with a sign of work on the page while it takes time. Whoever asks in an effect does not depend on that sign. */
+export async function ask(request: Request) {
+  busy.value = busy.peek() + 1;
+  try {
+    return await engine.peek()!.ask(request);
+  } finally {
+    busy.value = busy.peek() - 1;
+  }
+}
+
+interface Kept<T> {
+  key: string;
+  signal: Signal<T>;
+  read(text: string): T;
+  write(value: T): string;
+}
+
+function kept<T>(key: string, signal: Signal<T>, read: (text: string) => T, write: (value: T) => string): Kept<T> {
+  return { key, signal, read, write };
+}
+
+const number = (text: string) => Math.max(0, Math.trunc(Number(text)) || 0);
+const numberText = (value: number) => (value ? String(value) : "");
+const flag = (text: string) => text === "1";
+const flagText = (value: boolean) => (value ? "1" : "");
+
+function readRange(text: string): [number, number] | null {
+  const parts = text.split("-").map(Number);
+  return parts.length === 2 && parts[0] >= 0 && parts[1] > parts[0] ? [parts[0], parts[1]] : null;
+}
+
+const KEPT: Kept<any>[] = [
+  kept("view", view, (text) => text || "overview", (value) => (value === "overview" ? "" : value)),
+  kept("f", selected, number, numberText),
+  kept("q", search, (text) => text, (value) => value),
+  kept("t", range, readRange, (value) => (value ? `${Math.round(value[0])}-${Math.round(value[1])}` : "")),
+  kept("thread", thread, number, numberText),
+  kept("process", process, number, numberText),
+  kept("idle", idle, flag, flagText),
+  kept("fold", fold, flag, flagText),
+  kept("percent", percent, flag, flagText),
+];
+
+function readUrl(): void {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  for (const { key, signal, read } of KEPT) {
+    const value = read(fields.get(key) ?? "");
+    if (JSON.stringify(value) !== JSON.stringify(signal.peek())) signal.value = value;
+  }
+}
+
+function urlText(): string {
+  const fields = new URLSearchParams();
+  for (const { key, signal, write } of KEPT) {
+    const text = write(signal.value);
+    if (text) fields.set(key, text);
+  }
+  return fields.size ? `#${fields}` : "#";
+}
+
+/** Typing in the search box replaces the entry of the history; all else makes a new one. */
+export function keepInUrl(): void {
+  readUrl();
+  addEventListener("popstate", readUrl);
+  let before = urlText();
+  let lastSearch = search.value;
+  effect(() => {
+    const text = urlText();
+    if (text === before) return;
+    before = text;
+    const typing = lastSearch !== search.value;
+    lastSearch = search.value;
+    if (text === (location.hash || "#")) return;
+    history[typing ? "replaceState" : "pushState"](null, "", text);
+  });
+}
+
+/** Light or dark as the system says, unless chosen; the choice is kept where the browser keeps things. */
+export function followTheme(): void {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  systemDark.value = query.matches;
+  query.addEventListener("change", () => (systemDark.value = query.matches));
+  try {
+    const stored = localStorage.getItem("sonde-theme");
+    if (stored === "light" || stored === "dark") theme.value = stored;
+  } catch {
+    // A sandboxed frame has no storage.
+  }
+  effect(() => {
+    document.documentElement.dataset.theme = dark.value ? "dark" : "light";
+    try {
+      if (theme.value !== "system") localStorage.setItem("sonde-theme", theme.value);
+    } catch {
+      // As above.
+    }
+  });
+}

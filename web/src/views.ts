@@ -1,0 +1,24 @@
+// The views, in the order of their keys. To add one: a file in views/ and a row here.
+
+import type { FunctionComponent } from "preact";
+
+import type { Recording } from "./recording";
+import { Flame } from "./views/flame";
+import { Overview } from "./views/overview";
+import { Table } from "./views/table";
+
+export interface ViewProps {
+  recording: Recording;
+}
+
+export interface View {
+  name: string;
+  title: string;
+  component: FunctionComponent<ViewProps>;
+}
+
+export const VIEWS: View[] = [
+  { name: "overview", title: "Overview", component: Overview },
+  { name: "flame", title: "Flame", component: Flame },
+  { name: "table", title: "Table", component: Table },
+];
