@@ -1,4 +1,4 @@
-// Makes the page, one file that needs nothing else: node build.mjs SONDE.WASM PAGE.HTML
+// Makes the page, one file that needs nothing else:  node build.mjs CORE.WASM PAGE.HTML [DEPFILE]
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,8 @@ import { gzipSync } from "node:zlib";
 import { build, transformSync } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [wasm, output] = process.argv.slice(2);
+const [wasm, output, depfile] = process.argv.slice(2);
+const inputs = new Set();
 
 async function bundle(name) {
   const result = await build({
@@ -22,7 +23,10 @@ async function bundle(name) {
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
+    metafile: true,
+    absWorkingDir: here,
   });
+  for (const input of Object.keys(result.metafile.inputs)) inputs.add(join(here, input));
   // A closing tag in a string would end the page's script.
   return result.outputFiles[0].text.trim().replaceAll("</script", "<\\/script");
 }
@@ -51,3 +55,4 @@ const parts = {
 };
 const template = readFileSync(join(here, "page.html"), "utf8");
 writeFileSync(output, template.replace(/@([A-Z]+)@/g, (_, name) => parts[name]));
+if (depfile) writeFileSync(depfile, `${output}: ${[...inputs].join(" ")}\n`);

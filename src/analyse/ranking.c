@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/sort.h"
 #include "store/recording.h"
 
 #define RANKING_MAX_KEYS 16
@@ -141,9 +142,7 @@ int ranking_sort(struct ranking *ranking, const char *const *keys, size_t key_co
         order.compare[order.count++] = find_key(keys[i])->compare;
     }
     order.compare[order.count++] = by_label;
-    if (ranking->count)
-        qsort_r(ranking->rows, ranking->count, sizeof *ranking->rows, compare, &order);
-    return 0;
+    return sort_rows(ranking->rows, ranking->count, sizeof *ranking->rows, compare, &order, err);
 }
 
 void ranking_clear(struct ranking *ranking)

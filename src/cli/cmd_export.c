@@ -21,9 +21,9 @@ static int check(const struct values *values, const struct conversion *conversio
                  struct err *err)
 {
     if (!conversion->format)
-        return err_set(err,
-                       "export must be told the format: --format speedscope, flamegraph, collapsed, chrome, "
-                       "pstats or sonde");
+        return err_set(
+            err, "export must be told the format: --format html, speedscope, flamegraph, collapsed, chrome, "
+                 "pstats or sonde");
     if (strcmp(output, "-") == 0 && !conversion_is_text(conversion->format) && isatty(STDOUT_FILENO))
         return err_set(err, "%s is not for a terminal; name a file with -o", values->format);
     return 0;
@@ -60,7 +60,8 @@ static int run(void *given, int argc, char **argv)
 
 static const struct option options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", FIELD(format), conversion_names,
-     "Otherwise the suffix of -o decides: .speedscope.json or .json, .svg, .collapsed, .trace.json, .prof, "
+     "Otherwise the suffix of -o decides: .html, .speedscope.json or .json, .svg, .collapsed, .trace.json, "
+     ".prof, "
      ".sonde."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
     {"Which samples", .kind = OPTION_HEADING},
@@ -87,7 +88,8 @@ const struct command command_export = {
     .summary = "Write a recording for other tools: speedscope, flame graph, Perfetto",
     .arguments = "[FILE]",
     .description =
-        "Formats: speedscope (speedscope.app), flamegraph (an SVG that zooms and searches in a browser), "
+        "Formats: html (a page of its own to look at it in, see sonde view), speedscope (speedscope.app), "
+        "flamegraph (an SVG that zooms and searches in a browser), "
         "collapsed or raw (one line for each stack, for flame graph tools), chrome (Perfetto, "
         "chrome://tracing), pstats (cProfile's), sonde.\n\n"
         "Samples keep their times in speedscope and chrome: all threads share one axis, and idle time is a "

@@ -10,6 +10,7 @@
 #include "export/chrome_writer.h"
 #include "export/collapsed_writer.h"
 #include "export/flamegraph_writer.h"
+#include "export/page_writer.h"
 #include "export/pstats_writer.h"
 #include "export/speedscope_writer.h"
 #include "export/stream.h"
@@ -43,6 +44,24 @@ static int put_sonde(struct job *job, struct err *err)
         return -1;
     writer_put_recording(writer, job->recording);
     return writer_close(writer, err);
+}
+
+/* The page carries the recording as a .sonde file, whatever it was read from. */
+static int put_html(struct job *job, struct err *err)
+{
+    struct bytes bytes = {0};
+    struct writer_options options = {.sink = writer_sink_bytes, .context = &bytes, .compress = compress_zstd};
+    struct writer *writer = writer_new(&options, err);
+    int result = -1;
+    if (writer) {
+        writer_put_recording(writer, job->recording);
+        result = writer_close(writer, err);
+    }
+    const struct page_writer_file file = {.name = job->name, .data = bytes.data, .size = bytes.size};
+    if (result == 0)
+        result = page_writer_write(&file, 1, &job->stream, err);
+    bytes_clear(&bytes);
+    return result;
 }
 
 static int put_pstats(struct job *job, struct err *err)
@@ -121,6 +140,7 @@ static const struct conversion_format formats_written[] = {
     {"chrometrace", put_chrome, true, {NULL}},
     {"speedscope", put_speedscope, true, {".speedscope.json", ".speedscope", ".json"}},
     {"flamegraph", put_flamegraph, true, {".svg"}},
+    {"html", put_html, true, {".html", ".htm"}},
     {"collapsed", put_collapsed, true, {".collapsed", ".folded", ".txt"}},
     {"raw", put_collapsed, true, {".raw"}},
     {"pstats", put_pstats, false, {".prof", ".pstats"}},
@@ -128,8 +148,8 @@ static const struct conversion_format formats_written[] = {
     {NULL},
 };
 
-const char *const conversion_names[] = {"speedscope",  "flamegraph", "collapsed", "raw", "chrome",
-                                        "chrometrace", "pstats",     "sonde",     NULL};
+const char *const conversion_names[] = {"html",   "speedscope",  "flamegraph", "collapsed", "raw",
+                                        "chrome", "chrometrace", "pstats",     "sonde",     NULL};
 
 static bool has_suffix(const char *path, const char *suffix)
 {

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/sort.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -99,7 +100,10 @@ int callers_text_put(const struct recording *recording, const struct functions *
         return err_set(err, "not enough memory to list callers");
     for (uint32_t i = 0; i < listing.count; i++)
         listing.edges[i] = &functions->edges[i];
-    qsort_r(listing.edges, listing.count, sizeof *listing.edges, compare, &listing);
+    if (sort_rows(listing.edges, listing.count, sizeof *listing.edges, compare, &listing, err) < 0) {
+        free(listing.edges);
+        return -1;
+    }
     bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n", functions->sampled ? "samples" : "ncalls",
                "tottime", "cumtime");
     for (uint32_t i = 0; i < ranking->count; i++)
