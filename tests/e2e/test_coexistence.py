@@ -76,13 +76,83 @@ def test_monitoring_tool_ids_stay_free(launch):
     assert seen == [1]
 
 
-def test_a_slot_lost_in_a_thread_is_noted(launch):
-    """Before 3.12 a profile function set by hand in a thread ends our recording there; the file says so."""
+LISTENER = """
+    import cProfile, sys, threading
+
+    seen = []
+    def listen(frame, event, argument):
+        seen.append((threading.current_thread() is threading.main_thread(), frame.f_code.co_name, frame.f_lineno,
+                     event, getattr(argument, "__name__", None)))
+        return listen
+    def again(*event):
+        listen(*event)
+    def inner():
+        sys.setprofile(listen); len([])
+        sys.setprofile(again); abs(1)
+
+    {work}
+    sys.setprofile(None); sys.settrace(None)
+    assert seen
+    print(*sorted(seen, key=lambda event: event[0]), sys.getprofile(), sep="\\n")
+    """
+LISTENING = {
+    "alone": "sys.setprofile(listen); len([])",
+    "an exception": "try: sys.setprofile(listen); int('x')\n    except ValueError: pass",
+    "one after the other": "inner()",
+    "below C functions": "sorted([1], key=lambda item: inner() or min([3, 4], key=abs))",
+    "switched off between": "inner(); sys.setprofile(None); inner()",
+    "set again": "sys.setprofile(listen); sys.setprofile(listen); len([])",
+    "a thread": "thread = threading.Thread(target=inner); thread.start(); thread.join()",
+    "new threads": "threading.setprofile(listen); thread = threading.Thread(target=len, args=([],));"
+    " thread.start(); thread.join(); threading.setprofile(None)",
+    "all threads": "ready, go = threading.Lock(), threading.Lock(); ready.acquire(); go.acquire()\n"
+    "    def wait(): ready.release(); go.acquire(); go.release()\n"
+    "    thread = threading.Thread(target=wait); thread.start(); ready.acquire()\n"
+    "    threading.setprofile_all_threads(listen); go.release(); thread.join()\n"
+    "    threading.setprofile_all_threads(None); seen = [one for one in seen if one[1] != 'join']",
+    "lines": "sys.settrace(listen); inner(); sys.setprofile(None); inner()",
+    "lines here": "sys._getframe().f_trace = listen; sys.settrace(listen)\n    len([])\n    inner()",
+    "cProfile": "profile = cProfile.Profile(); profile.enable(); max([1, 2], key=abs); inner\n"
+    "    profile.disable(); seen = sorted((label, row[:2], sorted((caller, more[:2]) for caller, more in row[4].items()))"
+    " for label, row in (profile.create_stats(), profile.stats)[1].items())",
+}
+
+
+@pytest.mark.parametrize("work", LISTENING)
+def test_every_event_of_the_programs_own_listener(launch, work):
+    """None more and none less than without sonde, whose own events prepare calls for all listeners."""
+    if work == "all threads" and launch.python.numbers < (3, 12):
+        pytest.skip("threading.setprofile_all_threads came with 3.12")
+    launch.write("program.py", LISTENER.format(work=LISTENING[work]))
+    alone = launch.plain("program.py")
+    under = launch.traced("program.py")
+    assert (alone.returncode, under.returncode, under.stderr) == (0, 0, alone.stderr)
+    assert under.stdout.decode() == alone.stdout.decode()
+
+
+def test_a_profile_function_in_a_thread_costs_no_calls(launch):
     launch.write(
         "program.py",
         """
         import sys, threading
-        thread = threading.Thread(target=lambda: sys.setprofile(lambda *event: None))
+        def work(): pass
+        def thread():
+            sys.setprofile(lambda *event: None); work(); sys.setprofile(None); work()
+        one = threading.Thread(target=thread)
+        one.start(); one.join()
+        """,
+    )
+    assert launch.traced("program.py").returncode == 0
+    assert launch.counts("program.py")["work"] == (2, 2)
+
+
+def test_a_slot_lost_in_a_thread_is_noted(launch):
+    """Before 3.12 a profiler written in C that starts in a thread ends our recording there; the file says so."""
+    launch.write(
+        "program.py",
+        """
+        import cProfile, threading
+        thread = threading.Thread(target=cProfile.Profile().enable)
         thread.start(); thread.join()
         """,
     )

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/inside/setprofile.h"
 #include "collect/inside/tracer.h"
 
 typedef PyObject *vectorcall(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names);
@@ -16,6 +17,7 @@ static PyObject *monitoring;     /* the module sys.monitoring */
 static PyObject *disable_object; /* sys.monitoring.DISABLE */
 static PyObject *missing_object; /* sys.monitoring.MISSING */
 static long tool = -1;
+static bool has_c_calls;
 static bool has_disabled; /* a place was switched off since the last restart */
 
 /* None is immortal in every version that has sys.monitoring: no reference needs to be counted. */
@@ -273,6 +275,11 @@ static void switch_on_again(void)
     Py_XDECREF(done);
 }
 
+bool monitoring_has_c_calls(void)
+{
+    return has_c_calls;
+}
+
 int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes)
 {
     if (!active && tool < 0)
@@ -290,8 +297,11 @@ int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes)
         result = -1;
     }
     Py_XDECREF(done);
-    if (result == 0 && active)
+    has_c_calls = result == 0 && active && c_calls;
+    if (result == 0 && active) {
         switch_on_again();
+        setprofile_watch();
+    }
     PyErr_Restore(type, value, traceback);
     return result;
 }

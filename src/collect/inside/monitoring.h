@@ -11,5 +11,7 @@
 
 /* 0, or -1 with words: who holds the tool ids. */
 int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes);
+/* Whether calls of C functions are among the events. */
+bool monitoring_has_c_calls(void);
 
 #endif

@@ -2,12 +2,10 @@
 
 #include <stdio.h>
 
+#include "collect/inside/setprofile.h"
 #include "collect/inside/slot_sharing.h"
 #include "collect/inside/thread_start.h"
 #include "collect/inside/tracer.h"
-
-/* As in CPython's own header, which the limited API leaves out. */
-enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
 
 static bool is_active, is_setting, wants_c_calls;
 
@@ -105,6 +103,6 @@ int profile_slot_set(bool active, bool c_calls, char *why, size_t why_bytes)
     is_active = active;
     set_in_all_threads(active);
     if (active)
-        slot_sharing_begin();
+        slot_sharing_begin(on_event);
     return 0;
 }

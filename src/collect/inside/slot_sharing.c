@@ -3,58 +3,46 @@
 #include <string.h>
 
 #include "collect/inside/profile_slot.h"
+#include "collect/inside/setprofile.h"
+#include "collect/inside/thread_slot.h"
 #include "collect/inside/tracer.h"
 
-/* The profile function and its object in the thread state; between them lies the trace function. */
-struct slot {
-    interpreter_profile_function *function;
-    void *trace_function;
-    PyObject *object;
-};
-
-#define STATE_WORDS 64 /* where to look for the slot in the thread state */
-
 static bool is_watching;
-static interpreter_profile_function *their_function; /* what the program set in the main thread */
+/* What the program set in the thread; and whether it does so just now, by a function that takes care of it. */
+static __thread interpreter_profile_function *their_function __attribute__((tls_model("initial-exec")));
+static __thread bool is_taken_care_of __attribute__((tls_model("initial-exec")));
 
-static size_t slot_offset; /* of the slot in a thread state; 0 = not found */
-
-static struct slot *slot_of(PyThreadState *state)
+/* The slot of this thread was set by somebody else: ours again, with a share for them. */
+static void take_over(bool was_shared)
 {
-    return (struct slot *)(void *)((char *)state + slot_offset);
+    const struct thread_slot *slot = thread_slot_of(PyThreadState_Get());
+    PyObject *object = slot->object;
+    their_function = slot->function;
+    if (!was_shared)
+        setprofile_begin();
+    Py_XINCREF(object);
+    profile_slot_take(object);
+    Py_XDECREF(object);
 }
 
-/* The slot lies where our own function is, once it has been set. */
-static void find_slot(PyThreadState *state)
-{
-    for (size_t i = 1; i + 2 < STATE_WORDS && !slot_offset; i++) {
-        const struct slot *slot = (const struct slot *)(void *)((void **)state + i);
-        if (profile_slot_is_ours(slot->function))
-            slot_offset = i * sizeof(void *);
-    }
-}
-
-/* Runs in the main thread just after the slot was set by somebody else. */
+/* Runs in the main thread just after the slot was set by C code such as cProfile's. */
 static int take_back(void *unused)
 {
     (void)unused;
-    const struct slot *slot = slot_of(PyThreadState_Get());
+    const struct thread_slot *slot = thread_slot_of(PyThreadState_Get());
     if (!profile_slot_is_active() || profile_slot_is_ours(slot->function))
         return 0;
-    their_function = slot->function;
-    PyObject *object = slot->object;
-    Py_XINCREF(object);
     /* The return of the C function that set the slot went to the other profiler alone. */
     tracer_leave_c_calls();
-    profile_slot_take(object);
-    Py_XDECREF(object);
+    take_over(false);
     return 0;
 }
 
 static int on_audit_event(const char *event, PyObject *arguments, void *context)
 {
     (void)arguments, (void)context;
-    if (strcmp(event, "sys.setprofile") != 0 || profile_slot_is_setting() || !profile_slot_is_active())
+    if (strcmp(event, "sys.setprofile") != 0 || profile_slot_is_setting() || is_taken_care_of ||
+        !profile_slot_is_active())
         return 0;
     if (tracer_in_main_thread())
         Py_AddPendingCall(take_back, NULL);
@@ -72,8 +60,7 @@ static void watch(void)
     is_watching = true;
     int (*add_hook)(int (*)(const char *, PyObject *, void *), void *);
     *(void **)&add_hook = interpreter_find("PySys_AddAuditHook");
-    find_slot(PyThreadState_Get());
-    if (slot_offset && add_hook && add_hook(on_audit_event, NULL) < 0)
+    if (thread_slot_of(PyThreadState_Get()) && add_hook && add_hook(on_audit_event, NULL) < 0)
         PyErr_Clear();
 }
 
@@ -84,14 +71,30 @@ void slot_sharing_notice(const char *file)
         watch();
 }
 
-void slot_sharing_begin(void)
+void slot_sharing_begin(interpreter_profile_function *ours)
 {
+    thread_slot_find_function(PyThreadState_Get(), ours);
+    setprofile_watch();
     PyObject *modules = PyImport_GetModuleDict();
     if (tracer.agent || (modules && PyDict_GetItemString(modules, "cProfile")))
         watch();
 }
 
+PyObject *slot_sharing_set(PyCFunction real, PyObject *self, PyObject *function)
+{
+    struct thread_slot *slot = thread_slot_of(PyThreadState_Get());
+    if (!profile_slot_is_active() || !slot || !profile_slot_is_ours(slot->function))
+        return real(self, function);
+    bool was_shared = slot->object != NULL;
+    is_taken_care_of = true;
+    PyObject *result = real(self, function);
+    is_taken_care_of = false;
+    if (result)
+        take_over(was_shared);
+    return result;
+}
+
 int slot_sharing_pass_on(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
-    return their_function ? their_function(object, frame, what, argument) : 0;
+    return their_function && setprofile_wants(what) ? their_function(object, frame, what, argument) : 0;
 }
