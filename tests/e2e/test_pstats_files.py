@@ -1,12 +1,15 @@
 """sonde merge, and .prof files of every Python: sonde reads and writes what pstats and its peers see."""
 
+import contextlib
 import json
 import marshal
 import os
 import pathlib
+import pstats
 import shutil
 import subprocess
 
+import browser
 import interpreters
 import pytest
 
@@ -134,7 +137,8 @@ def test_python_2_reads_what_we_write(sonde, tmp_path):
 def peers():
     """A Python that has SnakeViz and gprof2dot."""
     reason = "no interpreter"
-    for interpreter in reversed(interpreters.find()[0]):  # some builds cannot make virtual environments
+    found = [interpreter for interpreter in interpreters.find()[0] if not interpreter.root]
+    for interpreter in reversed(found):  # some builds cannot make virtual environments
         python, reason = interpreter.peer_environment(["snakeviz", "gprof2dot"])
         if python:
             return python
@@ -165,6 +169,50 @@ def test_snakeviz_shows_the_same(modern_launch, peers):
     rows, tree = ask(peers, SNAKEVIZ, ours)
     assert len(rows) > 20 and any("(Größe)" in name for name, _ in rows)
     assert [rows, tree] == ask(peers, SNAKEVIZ, theirs)
+
+
+# What the page shows: the cells of its table, and how many bars of the diagram bear a name.
+ROWS = (
+    "Array.from(document.querySelectorAll('tbody tr'), row => Array.from(row.cells, cell => cell.innerText))"
+)
+DRAWN = "Array.from(document.querySelectorAll('svg text'), text => text.textContent).filter(text => text)"
+
+
+@contextlib.contextmanager
+def snakeviz_server(python, file):
+    """The address of the page that SnakeViz shows of the file."""
+    command = [python, "-u", "-m", "snakeviz", "--server", "--port", "18080", file]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, **options) as server:
+        try:
+            yield next(line.strip() for line in server.stdout if line.startswith("http"))
+        finally:
+            server.kill()
+
+
+def test_snakeviz_page_in_a_browser(modern_launch, peers):
+    program = browser.find()
+    if not program:
+        pytest.skip("no Chromium to look at the page with (tools/setup test)")
+    code = (
+        "def fact(n): return n < 2 or n * fact(n - 1)\ndef many():\n  for _ in range(37): fact(20)\nmany()\n"
+    )
+    modern_launch.write("work.py", code)
+    ours = modern_launch.folder / "ours.prof"
+    assert modern_launch.traced("work.py", output="ours.prof").returncode == 0
+    with (
+        snakeviz_server(peers, ours) as address,
+        browser.started(program, modern_launch.folder / "b") as page,
+    ):
+        page.open(address)
+        drawn = page.wait_for(f"({DRAWN}).length && ({DRAWN})")
+        shown = {row[5]: row for row in page.evaluate(ROWS)}
+        page.picture(modern_launch.folder / "snakeviz.png")
+    assert any("fact" in text for text in drawn) and any("many" in text for text in drawn)
+    assert shown["work.py:1(fact)"][0] == "740/37" and shown["work.py:2(many)"][0] == "1"
+    times = {label[2]: row[2:4] for label, row in pstats.Stats(str(ours)).stats.items()}
+    for name, label in (("fact", "work.py:1(fact)"), ("many", "work.py:2(many)")):
+        assert [float(shown[label][1]), float(shown[label][3])] == [float(f"{s:.4g}") for s in times[name]]
 
 
 GPROF2DOT = """

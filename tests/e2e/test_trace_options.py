@@ -1,5 +1,7 @@
 """What `sonde trace` leaves out when asked to: by name, by depth, by cost; what is left stays exact."""
 
+import interpreters
+
 SCRIPT = """
 import json
 def leaf():
@@ -83,3 +85,29 @@ def test_exclude_keeps_the_time(launch):
     (day,) = [node for node in nodes if node.label[2] == "day"]
     assert day.self_ns >= 100_000_000
     assert day.children == []
+
+
+SUBSCRIPTS = """
+class Table:
+    def __getitem__(self, key): return key
+def look(table):
+    for key in range(1000): table[key]
+look(Table())
+"""
+
+
+def test_no_c_calls_misses_no_python_call(launch):
+    """Early releases of 3.11 specialise a __getitem__ so that no evaluation hook sees it."""
+    launch.write("x.py", SUBSCRIPTS)
+    assert launch.traced("x.py", trace=["--no-c-calls"]).returncode == 0
+    counts = launch.counts("x.py")
+    assert counts["__getitem__"] == (1000, 1000) and counts["look"] == (1, 1)
+
+
+def test_no_c_calls_in_a_program_that_has_been_specialised(launch):
+    enable = "import sys; sys.path.insert(0, sys.argv[1]); import sonde\n"
+    use = "profile = sonde.Profile(builtins=False)\nprofile.enable()\nlook(Table())\nprofile.disable()\n"
+    show = "profile.create_stats()\nprint(sorted(row[0] for row in profile.stats.values()))\n"
+    launch.write("x.py", SUBSCRIPTS + enable + use + show)
+    done = launch.plain("x.py", interpreters.package_folder())
+    assert (done.returncode, done.stdout) == (0, b"[1, 1000]\n"), done.stderr

@@ -66,6 +66,23 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     return result;
 }
 
+/* Runs a program in a namespace of its own. */
+static bool run_aside(const char *program)
+{
+    PyObject *space = PyDict_New();
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *code = Py_CompileString(program, "sonde", Py_file_input);
+    PyObject *result = NULL;
+    if (space && builtins && code && PyDict_SetItemString(space, "__builtins__", builtins) == 0)
+        result = PyEval_EvalCode(code, space, space);
+    Py_XDECREF(result);
+    Py_XDECREF(code);
+    Py_XDECREF(builtins);
+    Py_XDECREF(space);
+    PyErr_Clear();
+    return result != NULL;
+}
+
 #define TRIAL_CALLS 64 /* enough for the interpreter to specialise the call */
 
 static unsigned trial_count;
@@ -76,27 +93,38 @@ static PyObject *count_evaluation(PyThreadState *state, void *frame, int throwin
     return interpreter.evaluate_default(state, frame, throwing);
 }
 
-/* Early releases of 3.11 call a specialised __getitem__ past the hook. Whether this one does is tried out, in a
- * namespace of its own, before the program runs. */
+/* Early releases of 3.11 call a specialised __getitem__ past the hook. Whether this one does is tried out before the
+ * program runs. */
 static bool hook_sees_every_call(void)
 {
-    static const char program[] = "class C:\n def __getitem__(self, i): return 0\n"
-                                  "c = C()\nfor i in range(64): c[i]\n";
-    PyObject *space = PyDict_New();
-    PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *code = Py_CompileString(program, "sonde", Py_file_input);
-    PyObject *result = NULL;
-    if (space && builtins && code && PyDict_SetItemString(space, "__builtins__", builtins) == 0) {
-        interpreter.set_evaluate(PyInterpreterState_Get(), count_evaluation);
-        result = PyEval_EvalCode(code, space, space);
-        interpreter.set_evaluate(PyInterpreterState_Get(), interpreter.evaluate_default);
-    }
-    Py_XDECREF(result);
-    Py_XDECREF(code);
-    Py_XDECREF(builtins);
-    Py_XDECREF(space);
-    PyErr_Clear();
-    return result && trial_count >= TRIAL_CALLS;
+    trial_count = 0;
+    interpreter.set_evaluate(PyInterpreterState_Get(), count_evaluation);
+    bool done = run_aside("class C:\n def __getitem__(self, i): return 0\n"
+                          "c = C()\nfor i in range(64): c[i]\n");
+    interpreter.set_evaluate(PyInterpreterState_Get(), interpreter.evaluate_default);
+    return done && trial_count >= TRIAL_CALLS;
+}
+
+/* A __getitem__ is specialised only when the function's version fits 16 bits. Versions are given out one after the
+ * other, to functions whose call is specialised: 64 of them in each copy of a function that has just been warmed up
+ * by a loop. Once all small ones are gone, a __getitem__ that has one gets a new one by being given its own code. */
+static void prevent_inlining(void)
+{
+    static const char program[] =
+        "space = {}\n"
+        "exec('def use_up():\\n for _ in range(16): pass\\n' + ' (lambda: 0)()\\n' * 64, space)\n"
+        "use_up = space['use_up']\n"
+        "for line in range(1, 1025):\n"
+        " use_up.__code__ = use_up.__code__.replace(co_firstlineno=line)\n"
+        " use_up()\n"
+        "seen, waiting = {object}, [object]\n"
+        "while waiting:\n"
+        " for one in type.__subclasses__(waiting.pop()):\n"
+        "  if one in seen: continue\n"
+        "  seen.add(one); waiting.append(one)\n"
+        "  function = type.__dict__['__dict__'].__get__(one).get('__getitem__')\n"
+        "  if type(function) is type(use_up): function.__code__ = function.__code__\n";
+    run_aside(program);
 }
 
 bool frame_hook_is_possible(void)
@@ -104,8 +132,10 @@ bool frame_hook_is_possible(void)
     static bool tried;
     if (!interpreter.set_evaluate || !interpreter.evaluate_default || gave_way)
         return false;
-    if (!tried && interpreter.minor == 11 && !is_active)
+    if (!tried && interpreter.minor == 11 && !is_active && !hook_sees_every_call()) {
+        prevent_inlining();
         gave_way = !hook_sees_every_call();
+    }
     tried = true;
     return !gave_way;
 }
