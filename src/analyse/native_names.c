@@ -49,8 +49,16 @@ static const char *end_of_scope(const char *at)
     return name[size] == '_' ? name + size : NULL;
 }
 
-/* __pyx_KIND_ SCOPE_ ... [number]name. The number tells functions of one scope apart; of a cdef function (kind f) there
- * is none, and a scope may not be taken for one. */
+/* Whether 4Grid_ in 4mesh_4Grid___init__ is a scope, not the fourth function of mesh, Grid___init__. The file's own module
+ * comes first, what lies in a scope is mostly numbered, and classes begin with a capital letter. */
+static bool is_scope(const char *at, const char *end, bool is_first)
+{
+    const char *name = at + strspn(at, "0123456789");
+    return is_first || isdigit((unsigned char)end[1]) || isupper((unsigned char)*name);
+}
+
+/* __pyx_KIND_ SCOPE_ ... [number]name. The number tells functions of one scope apart, but the first and those of kind f
+ * have none. */
 static bool put_cython(const char *symbol, struct bytes *out)
 {
     static const char *const kinds[] = {"__pyx_pw_", "__pyx_pf_", "__pyx_gb_", "__pyx_f_", NULL};
@@ -65,13 +73,14 @@ static bool put_cython(const char *symbol, struct bytes *out)
     bool numbered = strcmp(kinds[kind], "__pyx_f_") != 0;
     at += strlen(kinds[kind]);
     const char *first = at;
-    for (const char *end; (end = end_of_scope(at)) && (!numbered || isdigit((unsigned char)end[1]));) {
+    for (const char *end; (end = end_of_scope(at)) && (!numbered || is_scope(at, end, at == first));) {
         at += strspn(at, "0123456789");
         bytes_put(out, at, (size_t)(end - at));
         bytes_put_u8(out, '.');
         at = end + 1;
     }
-    bytes_put_text(out, at + (numbered ? strspn(at, "0123456789") : 0));
+    const char *name = at + (numbered ? strspn(at, "0123456789") : 0);
+    bytes_put(out, name, strcspn(name, "(")); /* compiled as C++, it has its arguments there */
     return at > first;
 }
 

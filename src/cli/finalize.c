@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/message.h"
+#include "store/chunk.h"
 #include "store/compress.h"
 #include "store/natives.h"
 #include "store/reader.h"
@@ -177,6 +178,16 @@ static int sum_up(struct finalizing *at, struct err *err)
     return 0;
 }
 
+/* All of them or none. What may lie behind was a chunk that is cut off. */
+static int close_names(struct finalizing *at, uint64_t size_bytes, struct err *err)
+{
+    int result = writer_close(at->writer, err);
+    off_t end = result == 0 ? lseek(at->fd, 0, SEEK_CUR) : (off_t)size_bytes;
+    if (end >= 0 && ftruncate(at->fd, end) == 0)
+        return result;
+    return err_set_errno(err, "cannot write %s", at->path);
+}
+
 static int name_recording(struct finalizing *at, const struct finalize_options *options, uint64_t size_bytes,
                           struct err *err)
 {
@@ -192,16 +203,28 @@ static int name_recording(struct finalizing *at, const struct finalize_options *
     if (!at->writer)
         return err_set(err, "%s: %s; make a whole file of it with: sonde export -f sonde -o NEW %s", at->path,
                        why.text, at->path);
+    if (lseek(at->fd, (off_t)size_bytes, SEEK_SET) < 0) {
+        writer_abandon(at->writer);
+        return err_set_errno(err, "cannot write %s", at->path);
+    }
     at->start_ns = clock_monotonic_ns();
     name_all(at);
     int result = sum_up(at, err);
     if (at->result->written && result == 0)
-        result = writer_close(at->writer, err);
-    else
-        writer_abandon(at->writer);
-    if (result < 0 && ftruncate(at->fd, (off_t)size_bytes) < 0)
-        message_warn("%s: a part of what was to be appended stays in it", at->path);
+        return close_names(at, size_bytes, err);
+    writer_abandon(at->writer);
     return result;
+}
+
+/* Where to go on: behind the last chunk. One that is cut off would be taken to reach into what follows it. */
+static uint64_t whole_bytes(const struct recording *recording, uint64_t size_bytes)
+{
+    if (!recording->damage.truncated)
+        return size_bytes;
+    uint64_t end = CHUNK_FILE_BYTES;
+    for (uint32_t i = 0; i < recording->chunks_count; i++)
+        end = recording->chunks[i].offset + CHUNK_HEADER_BYTES + recording->chunks[i].stored_bytes;
+    return end;
 }
 
 int finalize_open_file(int fd, const char *path, const struct finalize_options *options,
@@ -217,10 +240,8 @@ int finalize_open_file(int fd, const char *path, const struct finalize_options *
         outcome = reader_read(bytes.data, bytes.size, path, &at.recording, err);
     if (outcome == 0)
         outcome = natives_init(&at.natives, &at.recording, err);
-    if (outcome == 0 && lseek(fd, (off_t)bytes.size, SEEK_SET) < 0)
-        outcome = err_set_errno(err, "cannot write %s", path);
     if (outcome == 0 && at.recording.addresses_count)
-        outcome = name_recording(&at, options, bytes.size, err);
+        outcome = name_recording(&at, options, whole_bytes(&at.recording, bytes.size), err);
     symbols_free(at.symbols);
     natives_clear(&at.natives);
     recording_clear(&at.recording);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/native_stacks.h"
 #include "base/err.h"
 #include "import/formats.h"
 
@@ -14,7 +15,8 @@ int opened_add(struct opened *opened, const char *name, const void *data, size_t
     *row = (struct opened_recording){.name = strdup(name)};
     if (!row->name)
         return err_set(err, "out of memory");
-    if (formats_read(data, size, name, &row->recording, err) < 0) {
+    if (formats_read(data, size, name, &row->recording, err) < 0 ||
+        native_stacks_name(&row->recording, false, err) < 0) {
         recording_clear(&row->recording);
         free(row->name);
         return -1;

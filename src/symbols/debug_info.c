@@ -283,9 +283,9 @@ bool debug_info_has_lines(const struct debug_info *info)
 
 const char *debug_info_unavailable(void)
 {
-    return "this sonde was built without libdw (elfutils): native functions are shown as module+offset; "
-           "install "
-           "libdw-dev (Fedora: elfutils-devel) and build again";
+    return "this sonde was built without libdw (elfutils): native functions have names only where the file "
+           "itself has a table of them, and no lines; install libdw-dev (Fedora: elfutils-devel) and build "
+           "again";
 }
 
 #endif

@@ -20,7 +20,8 @@ struct module {
     uint64_t size_bytes; /* 0 = not known */
     bool is_open, is_found;
     struct err problem;
-    struct debug_info *info;        /* NULL when the file was not found */
+    struct debug_info *info;        /* NULL when the file was not found, or without libdw */
+    struct elf_file file;           /* then its own table of symbols is all there is */
     struct eh_frame_list functions; /* where functions begin, for those without a name */
     struct map found;               /* address → number of its first frame */
 };
@@ -73,6 +74,7 @@ struct symbols *symbols_new(const char *const *folders, size_t folder_count)
 static void module_free(struct module *module)
 {
     debug_info_close(module->info);
+    elf_file_close(&module->file);
     eh_frame_clear(&module->functions);
     map_clear(&module->found);
     free(module->path);
@@ -140,21 +142,21 @@ static void open_module(struct symbols *symbols, struct module *module)
     if (module->is_open)
         return;
     module->is_open = true;
-    struct elf_file file;
     struct module_file_wanted wanted = {.path = module->path,
                                         .build_id = module->build_id,
                                         .build_id_size = module->build_id_size,
                                         .size_bytes = module->size_bytes,
                                         .folders = (const char *const *)symbols->folders,
                                         .folder_count = symbols->folder_count};
-    char *path = module_file_open(&file, &wanted, &module->problem);
+    char *path = module_file_open(&module->file, &wanted, &module->problem);
     if (!path)
         return;
     module->is_found = true;
     module->problem = (struct err){0}; /* it may have been found in the second place */
-    eh_frame_list(&module->functions, &file.image, NULL);
-    elf_file_close(&file);
+    eh_frame_list(&module->functions, &module->file.image, NULL);
     module->info = debug_info_open(path, symbols->search_path, &module->problem);
+    if (module->info)
+        elf_file_close(&module->file);
     if (module->info && !debug_info_has_lines(module->info))
         err_set(&module->problem,
                 "%s: no debug data, so functions without files and lines; install its debug package", path);
@@ -185,6 +187,28 @@ static void keep_frame(void *context, const struct debug_info_frame *frame)
     keep(filling, &kept);
 }
 
+struct wanted_symbol {
+    uint64_t address;
+    const char *name;
+};
+
+static void take_if_covering(void *context, const char *name, uint64_t address, uint64_t size)
+{
+    struct wanted_symbol *wanted = context;
+    if (!wanted->name && *name && wanted->address >= address && wanted->address - address < size)
+        wanted->name = name;
+}
+
+static bool keep_elf_symbol(struct filling *filling, const struct module *module, uint64_t address)
+{
+    struct wanted_symbol wanted = {.address = address};
+    if (module->file.data)
+        elf_image_each_symbol(&module->file.image, take_if_covering, &wanted);
+    if (wanted.name)
+        keep_frame(filling, &(struct debug_info_frame){.symbol = wanted.name});
+    return wanted.name;
+}
+
 /* module+offset, the offset being the function's first byte where it is known. */
 static void keep_offset(struct filling *filling, const struct module *module, uint64_t address)
 {
@@ -210,7 +234,7 @@ static uint32_t resolve(struct symbols *symbols, struct module *module, uint64_t
     struct filling filling = {.symbols = symbols};
     open_module(symbols, module);
     bool found = module->info && debug_info_find(module->info, address, keep_frame, &filling);
-    if (!found && !filling.count)
+    if (!found && !filling.count && !keep_elf_symbol(&filling, module, address))
         keep_offset(&filling, module, address);
     if (symbols->frames.failed || first >= MAP_NONE || !map_set(&module->found, address, (uint32_t)first))
         return MAP_NONE;
