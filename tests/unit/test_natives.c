@@ -14,7 +14,11 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "export/frames.h"
+#include "store/chunk.h"
+#include "store/natives.h"
+#include "store/reader.h"
 #include "store/recording.h"
+#include "tests/store_sample.h"
 
 static uint32_t text(struct recording *recording, const char *words)
 {
@@ -251,6 +255,75 @@ static void interpreters_are_known_by_name(void **state)
     }
 }
 
+/* ---- appended to ---- */
+
+static void read_good(const struct bytes *file, struct recording *recording)
+{
+    assert_int_equal(reader_read(file->data, file->size, "sample", recording, NULL), 0);
+    assert_true(sample_invariants_hold(recording));
+}
+
+/* Names the sample's second address, in a function that is there already and one that is not. */
+static void append_name(struct bytes *file, const char *name)
+{
+    struct recording recording = {0};
+    struct natives natives;
+    read_good(file, &recording);
+    struct writer_options options = {writer_sink_bytes, file, NULL};
+    struct writer *writer = writer_continue(&options, &recording, file->size, NULL);
+    assert_non_null(writer);
+    assert_int_equal(natives_init(&natives, &recording, NULL), 0);
+    struct symbol outer =
+        *natives_symbol(&natives, natives_symbol(&natives, recording.nodes[3].code)->inlined_in);
+    struct symbol symbol = {.code = recording.nodes[4].code, .name = sample_text(writer, name), .line = 9};
+    symbol.inlined_in = writer_inlining_code(writer, &outer);
+    assert_int_equal(symbol.inlined_in, outer.code);
+    writer_symbol(writer, &symbol);
+    assert_int_equal(writer_close(writer, NULL), 0);
+    natives_clear(&natives);
+    recording_clear(&recording);
+}
+
+static void names_are_appended(void **state)
+{
+    (void)state;
+    struct bytes file = sample_file(NULL), before = sample_file(NULL);
+    append_name(&file, "fold");
+    assert_memory_equal(file.data, before.data, CHUNK_FILE_BYTES);
+    append_name(&file, "bend");
+    struct recording recording = {0};
+    struct natives natives;
+    read_good(&file, &recording);
+    assert_int_equal(natives_init(&natives, &recording, NULL), 0);
+    assert_int_equal(recording.codes_count, 6); /* nothing was defined anew */
+    const struct symbol *symbol = natives_symbol(&natives, recording.nodes[4].code);
+    assert_string_equal(recording_text(&recording, symbol->name), "bend"); /* the last word counts */
+    assert_int_equal(symbol->line, 9);
+    assert_int_equal(recording.samples_count, 5);
+    assert_true(recording.damage.complete);
+    assert_int_equal(recording.damage.damaged_chunks + recording.damage.skipped_bytes, 0);
+    natives_clear(&natives);
+    recording_clear(&recording);
+    bytes_clear(&before);
+    bytes_clear(&file);
+}
+
+/* A file that lost definitions counts differently from what was read: names would go to others. */
+static void nothing_is_appended_where_ids_were_lost(void **state)
+{
+    (void)state;
+    struct bytes file = sample_file(NULL);
+    struct recording recording = {0};
+    struct err err = {0};
+    struct writer_options options = {writer_sink_bytes, &file, NULL};
+    file.data[CHUNK_FILE_BYTES + CHUNK_HEADER_BYTES] ^= 1;
+    read_good(&file, &recording);
+    assert_null(writer_continue(&options, &recording, file.size, &err));
+    assert_non_null(strstr(err.text, "damaged"));
+    recording_clear(&recording);
+    bytes_clear(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +334,8 @@ int main(void)
         cmocka_unit_test(recordings_without_native_frames_stay),
         cmocka_unit_test(names_are_readable),
         cmocka_unit_test(interpreters_are_known_by_name),
+        cmocka_unit_test(names_are_appended),
+        cmocka_unit_test(nothing_is_appended_where_ids_were_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

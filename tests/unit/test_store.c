@@ -177,69 +177,6 @@ static void whole_recordings_are_copied_and_merged(void **state)
     bytes_clear(&merged);
 }
 
-/* ---- appended to ---- */
-
-/* Names the sample's second address, in a function that is there already and one that is not. */
-static void append_name(struct bytes *file, const char *name)
-{
-    struct recording recording = {0};
-    struct natives natives;
-    read_good(file, &recording);
-    struct writer_options options = {writer_sink_bytes, file, NULL};
-    struct writer *writer = writer_continue(&options, &recording, file->size, NULL);
-    assert_non_null(writer);
-    assert_int_equal(natives_init(&natives, &recording, NULL), 0);
-    struct symbol outer =
-        *natives_symbol(&natives, natives_symbol(&natives, recording.nodes[3].code)->inlined_in);
-    struct symbol symbol = {.code = recording.nodes[4].code, .name = sample_text(writer, name), .line = 9};
-    symbol.inlined_in = writer_inlining_code(writer, &outer);
-    assert_int_equal(symbol.inlined_in, outer.code);
-    writer_symbol(writer, &symbol);
-    assert_int_equal(writer_close(writer, NULL), 0);
-    natives_clear(&natives);
-    recording_clear(&recording);
-}
-
-static void names_are_appended(void **state)
-{
-    (void)state;
-    struct bytes file = sample_file(NULL), before = sample_file(NULL);
-    append_name(&file, "fold");
-    assert_memory_equal(file.data, before.data, CHUNK_FILE_BYTES);
-    append_name(&file, "bend");
-    struct recording recording = {0};
-    struct natives natives;
-    read_good(&file, &recording);
-    assert_int_equal(natives_init(&natives, &recording, NULL), 0);
-    assert_int_equal(recording.codes_count, 6); /* nothing was defined anew */
-    const struct symbol *symbol = natives_symbol(&natives, recording.nodes[4].code);
-    assert_string_equal(recording_text(&recording, symbol->name), "bend"); /* the last word counts */
-    assert_int_equal(symbol->line, 9);
-    assert_data(&recording);
-    assert_true(recording.damage.complete);
-    assert_int_equal(recording.damage.damaged_chunks + recording.damage.skipped_bytes, 0);
-    natives_clear(&natives);
-    recording_clear(&recording);
-    bytes_clear(&before);
-    bytes_clear(&file);
-}
-
-/* A file that lost definitions counts differently from what was read: names would go to others. */
-static void nothing_is_appended_where_ids_were_lost(void **state)
-{
-    (void)state;
-    struct bytes file = sample_file(NULL);
-    struct recording recording = {0};
-    struct err err = {0};
-    struct writer_options options = {writer_sink_bytes, &file, NULL};
-    file.data[CHUNK_FILE_BYTES + CHUNK_HEADER_BYTES] ^= 1;
-    read_good(&file, &recording);
-    assert_null(writer_continue(&options, &recording, file.size, &err));
-    assert_non_null(strstr(err.text, "damaged"));
-    recording_clear(&recording);
-    bytes_clear(&file);
-}
-
 /* ---- cut and flipped ---- */
 
 /* Where each chunk begins, and after them the end of the file. */
@@ -823,8 +760,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_round_trip),
-        cmocka_unit_test(names_are_appended),
-        cmocka_unit_test(nothing_is_appended_where_ids_were_lost),
         cmocka_unit_test(whole_recordings_are_copied_and_merged),
         cmocka_unit_test(a_cut_file_keeps_all_before_the_cut),
         cmocka_unit_test(a_flipped_byte_costs_one_chunk),
