@@ -35,6 +35,11 @@ class Samples:
         self.samples = int(self.data["meta"]["samples"])
         self.errors = int(self.data["meta"]["errors"])
 
+    def noted(self, words):
+        """The count of the notes that say so."""
+        text, notes = self.data["strings"], self.data["notes"]
+        return sum(int(count) for what, count in zip(notes["text"], notes["count"]) if words in text[what])
+
     def counts(self, *names):
         """{name: samples with that function on the stack}."""
         found = dict.fromkeys(names, 0)
@@ -88,6 +93,8 @@ class Grammar:
         return callee.name in self.entered or caller.file == "<made>"
 
     def is_legal(self, stack):
+        if stack and stack[0].name == "<garbage collection>":  # may come at any line
+            stack = stack[1:]
         own = [frame for frame in stack if self.is_own(frame)]
         if not all(self.stands_within(frame) for frame in own):
             return False

@@ -55,14 +55,16 @@ def test_every_kind_of_stack_is_met(launch):
 
 def test_shares(launch):
     """The instants are those of a Poisson process, so the count of a share p of n samples is binomial,
-    whatever the program does in between. It tells the true shares itself."""
+    whatever the program does in between. It tells the true shares itself. Only where the sampler itself had
+    to wait for a CPU, which the recording says, may a sample show a later place."""
     done = record(launch, launch.program("shares.py"), "3", "10", rate=4000)
     assert (done.returncode, done.stderr) == (0, b"")
     spent = dict(zip(("most", "some", "few"), map(int, done.stdout.split())))
-    counts = Samples(launch.folder / "out.sonde").counts(*spent)
+    found = Samples(launch.folder / "out.sonde")
+    counts, late = found.counts(*spent), found.noted("late")
     total = sum(counts.values())
     assert total > 8000
     for name, nanoseconds in spent.items():
         share = nanoseconds / sum(spent.values())
         deviation = math.sqrt(total * share * (1 - share))
-        assert abs(counts[name] - total * share) < DEVIATIONS * deviation, (name, share, counts)
+        assert abs(counts[name] - total * share) < DEVIATIONS * deviation + late, (name, share, counts, late)

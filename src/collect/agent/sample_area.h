@@ -94,6 +94,7 @@ struct sample_area {
 
     uint32_t code_count, text_used, slot_count;
     /* what happened to the samples that were asked for */
+    uint64_t late;         /* instants of which the sampler was more than a millisecond late */
     uint64_t ticks_done;   /* instants at which all threads were looked at */
     uint64_t taken;        /* running threads, by themselves */
     uint64_t idle;         /* sleeping threads, from outside */

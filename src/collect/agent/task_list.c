@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,6 +101,13 @@ bool task_list_open_folder(struct task_folder *folder, uint32_t pid)
     folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     folder->at = folder->size = 0;
     return folder->fd >= 0;
+}
+
+/* The kernel counts each thread as a link to their folder. */
+uint32_t task_list_count(const struct task_folder *folder)
+{
+    struct stat about;
+    return fstat(folder->fd, &about) == 0 ? (uint32_t)about.st_nlink : 0;
 }
 
 void task_list_rewind(struct task_folder *folder)

@@ -2,11 +2,15 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "collect/agent/stack_sample.h"
 
-#define REPEATS_MAX 64 /* ticks of an unchanged sleep that one record may stand for */
+#define REPEATS_MAX 64      /* ticks of an unchanged sleep that one record may stand for */
+#define LATE_NS     1000000 /* an instant looked at so much later may show another place */
+#define LIST_INTERVAL_NS                                                                                     \
+    1000000000 /* threads are listed again after this time though nothing hints at a change */
 
 static void write_repeats(struct thread_watch *watch, uint32_t place)
 {
@@ -44,14 +48,14 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     if (!slot->state)
         slot->state = watch->find_state(watch, place);
     if (!slot->state && !watch->reader->native) {
-        watch->area->stateless++;
+        watch->area->stateless += watch->ticks;
         return;
     }
     uint32_t free_to_write = 0;
     if (!__atomic_compare_exchange_n(&slot->busy, &free_to_write, 1, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
         return;
-    thread->asleep = stack_sample_sleeper(watch->area, slot, watch->reader, 1, sleeps_on, thread);
+    thread->asleep = stack_sample_sleeper(watch->area, slot, watch->reader, watch->ticks, sleeps_on, thread);
     if (thread->asleep && thread->bursts) { /* short bursts between sleeps are shown where it sleeps */
         stack_sample_again(watch->area, slot, thread->bursts, true);
         thread->bursts = 0;
@@ -64,7 +68,7 @@ static void look_at_runner(struct thread_watch *watch, uint32_t place, bool stea
     struct watched *thread = &watch->threads[place];
     struct sample_slot *slot = &watch->area->slots[place];
     thread->asleep = false;
-    thread->bursts++;
+    thread->bursts += watch->ticks;
     if (!steady)
         return;
     __atomic_fetch_add(&slot->due, thread->bursts, __ATOMIC_ACQ_REL);
@@ -77,10 +81,13 @@ static void look_at(struct thread_watch *watch, uint32_t place)
 {
     struct watched *thread = &watch->threads[place];
     struct task_times times;
-    if (!task_list_times(&thread->task, &times))
+    if (!task_list_times(&thread->task, &times)) {
+        watch->ended = true;
         return;
+    }
     if (thread->asleep && memcmp(&times, &thread->times, sizeof times) == 0) {
-        if (++thread->repeats >= REPEATS_MAX)
+        thread->repeats += watch->ticks;
+        if (thread->repeats >= REPEATS_MAX)
             write_repeats(watch, place);
         return;
     }
@@ -128,23 +135,49 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
     area->lost_threads++;
 }
 
+/* The slot of a thread, looked for from `from` on, because threads are listed in the order of their slots for the
+ * most part; SAMPLE_AREA_SLOTS = none. */
+static uint32_t find_slot(const struct sample_area *area, uint32_t tid, uint32_t from)
+{
+    for (uint32_t i = 0, place = from; i < area->slot_count; i++, place++) {
+        if (place >= area->slot_count)
+            place = 0;
+        if (area->slots[place].tid == tid && !area->slots[place].end_ticks)
+            return place;
+    }
+    return SAMPLE_AREA_SLOTS;
+}
+
+/* To list the threads costs more than to count them. */
+static bool is_list_old(struct thread_watch *watch, struct task_folder *folder)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint32_t count = task_list_count(folder);
+    if (!watch->ended && count == watch->threads_listed && now_ns - watch->listed_ns < LIST_INTERVAL_NS)
+        return false;
+    watch->ended = false;
+    watch->threads_listed = count;
+    watch->listed_ns = now_ns;
+    return true;
+}
+
 bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder)
 {
     struct sample_area *area = watch->area;
+    if (!is_list_old(watch, folder))
+        return true;
     bool seen[SAMPLE_AREA_SLOTS] = {0};
-    uint32_t tid, alive = 0;
+    uint32_t tid, place = 0, alive = 0;
     task_list_rewind(folder);
     while ((tid = task_list_next(folder)) != 0) {
-        uint32_t place = 0;
+        uint32_t found = find_slot(area, tid, place);
         alive++;
-        while (place < area->slot_count && (area->slots[place].tid != tid || area->slots[place].end_ticks))
-            place++;
-        if (place < area->slot_count)
-            seen[place] = true;
+        if (found < SAMPLE_AREA_SLOTS)
+            seen[place = found] = true;
         else
             begin_slot(watch, tid);
     }
-    for (uint32_t place = 0; place < area->slot_count; place++)
+    for (place = 0; place < area->slot_count; place++)
         if (!seen[place] && area->slots[place].tid && !area->slots[place].end_ticks &&
             watch->threads[place].task.tid && !task_list_is_alive(&watch->threads[place].task))
             end_slot(watch, place);
@@ -153,10 +186,11 @@ bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder
 
 void thread_watch_look(struct thread_watch *watch)
 {
+    watch->ticks += watch->ticks == 0;
     for (uint32_t place = 0; place < watch->area->slot_count; place++)
         if (watch->threads[place].task.tid)
             look_at(watch, place);
-    watch->area->ticks_done++;
+    watch->area->ticks_done += watch->ticks;
 }
 
 void thread_watch_finish(struct thread_watch *watch)
@@ -177,4 +211,18 @@ uint64_t thread_watch_interval_ns(struct thread_watch *watch)
     double interval = -log(uniform) * (double)watch->area->period_ns;
     return interval < 20.0 * (double)watch->area->period_ns ? (uint64_t)interval
                                                             : 20 * watch->area->period_ns;
+}
+
+void thread_watch_wait(struct thread_watch *watch)
+{
+    if (!watch->next_ns)
+        watch->next_ns = clock_monotonic_ns() + thread_watch_interval_ns(watch);
+    const struct timespec until = {.tv_sec = (time_t)(watch->next_ns / 1000000000u),
+                                   .tv_nsec = (long)(watch->next_ns % 1000000000u)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    uint64_t now_ns = clock_monotonic_ns();
+    for (watch->ticks = 0; watch->next_ns <= now_ns; watch->ticks++) {
+        watch->area->late += now_ns - watch->next_ns > LATE_NS;
+        watch->next_ns += thread_watch_interval_ns(watch);
+    }
 }

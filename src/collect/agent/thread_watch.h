@@ -31,6 +31,11 @@ struct thread_watch {
     struct stack_reader *reader;
     struct watched *threads; /* SAMPLE_AREA_SLOTS of them */
     uint64_t random;         /* not 0 */
+    uint64_t next_ns;        /* when to look again; 0 = not set yet */
+    uint32_t ticks;          /* instants that one look stands for: more than 1 when we came late; 0 = 1 */
+    uint32_t threads_listed; /* what the kernel counted when the threads were last listed */
+    uint64_t listed_ns;      /* when that was */
+    bool ended;              /* a thread was found to have ended since */
     /* The thread in this slot runs and owes `due` samples. */
     void (*sample_runner)(struct thread_watch *watch, uint32_t place);
     /* The PyThreadState of the thread in this slot, which sleeps; 0 = none. */
@@ -38,6 +43,9 @@ struct thread_watch {
     void *context; /* for these two */
 };
 
+/* Sleeps until the next instant. When several have passed meanwhile, one look stands for all: to look several times
+ * at once would show the same place, only dearer. */
+void thread_watch_wait(struct thread_watch *watch);
 /* Threads that have come get a slot, those that have gone lose it. False when the process has ended. */
 bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder);
 /* One instant of sampling. */
