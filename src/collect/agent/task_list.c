@@ -106,8 +106,8 @@ bool task_list_open_folder(struct task_folder *folder, uint32_t pid)
 /* The kernel counts each thread as a link to their folder. */
 uint32_t task_list_count(const struct task_folder *folder)
 {
-    struct stat about;
-    return fstat(folder->fd, &about) == 0 ? (uint32_t)about.st_nlink : 0;
+    struct statx about;
+    return statx(folder->fd, "", AT_EMPTY_PATH, STATX_NLINK, &about) == 0 ? about.stx_nlink : 0;
 }
 
 void task_list_rewind(struct task_folder *folder)

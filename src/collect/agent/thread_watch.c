@@ -153,7 +153,8 @@ static bool is_list_old(struct thread_watch *watch, struct task_folder *folder)
 {
     uint64_t now_ns = clock_monotonic_ns();
     uint32_t count = task_list_count(folder);
-    if (!watch->ended && count == watch->threads_listed && now_ns - watch->listed_ns < LIST_INTERVAL_NS)
+    if (!watch->ended && count && count == watch->threads_listed &&
+        now_ns - watch->listed_ns < LIST_INTERVAL_NS)
         return false;
     watch->ended = false;
     watch->threads_listed = count;
