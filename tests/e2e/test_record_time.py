@@ -7,7 +7,7 @@ import signal
 import time
 
 from conftest import read
-from test_record import Samples, record
+from samples import record
 
 SPIN = """
     import sys, time
@@ -90,7 +90,7 @@ def test_interrupt_ends_sampling(modern_launch):
         (launch.folder / "go").touch()
         out, _ = process.communicate(timeout=30)
     assert (out, process.returncode) == (b"end\n", 0)
-    assert any("spin" in stack for stack, _, _ in Samples(launch.folder / "out.sonde").stacks)
+    assert total(launch.folder / "out.sonde", lambda stack, state: "spin" in stack) > 20
 
 
 def run_on_terminal(launch, command):
@@ -230,3 +230,33 @@ def test_garbage_collection_is_a_frame(launch):
     assert collecting == total(path, lambda stack, state: state & GC and "<module>" in stack)
     assert spinning > 100
     assert 0.7 < collecting / spinning < 1.4
+
+
+def test_names_of_threads(launch):
+    """As the program names them, also late; in exports, too."""
+    write_spinner(
+        launch,
+        """
+        import threading
+        def renamed():
+            time.sleep(0.3)
+            threading.current_thread().name = "second name \u00e4"
+            time.sleep(0.6)
+        threads = [
+            threading.Thread(target=time.sleep, args=(0.9,), name="sleeper"),
+            threading.Thread(target=spin, args=(0.5,), name="spinner"),
+            threading.Thread(target=renamed, name="first name"),
+            threading.Thread(target=time.sleep, args=(0.9,)),
+        ]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(threads[3].name)
+        """,
+    )
+    done = record(launch, "x.py")
+    assert done.returncode == 0
+    data = read(launch.folder / "out.sonde")
+    names = {data["strings"][name] for name in data["threads"]["name"][1:]}
+    assert names == {"MainThread", "sleeper", "spinner", "second name ä", done.stdout.decode().strip()}
+    shown = launch.run([launch.sonde, "export", "-i", "-f", "speedscope", "-o", "-", "out.sonde"]).stdout
+    assert b'"sleeper"' in shown or b"sleeper" in shown

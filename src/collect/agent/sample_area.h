@@ -24,6 +24,7 @@ enum {
     SAMPLE_AREA_CODES = 1 << 16,
     SAMPLE_AREA_INDEX = 1 << 18, /* places in the hash index of code objects; a power of two */
     SAMPLE_AREA_TEXT_BYTES = 64 << 20,
+    SAMPLE_AREA_NAME_BYTES = 64,
     SAMPLE_AREA_DEPTH = 1024, /* frames of one sample; of deeper stacks the root end is cut off */
 };
 
@@ -69,11 +70,11 @@ struct sample_slot {
     uint32_t busy;       /* somebody writes the ring */
     uint32_t generation; /* changes when another thread takes the slot over */
     uint64_t start_ticks, end_ticks;
-    uint64_t written, taken; /* bytes in and out of the ring, ever growing */
-    uint32_t depth;          /* of the sample before */
-    uint16_t state_before;   /* of it: enum sample_state */
-    uint32_t tries;          /* that the sample which is due has failed */
-    char name[32];
+    uint64_t written, taken;                       /* bytes in and out of the ring, ever growing */
+    uint32_t depth;                                /* of the sample before */
+    uint16_t state_before;                         /* of it: enum sample_state */
+    uint32_t tries;                                /* that the sample which is due has failed */
+    char name[SAMPLE_AREA_NAME_BYTES];             /* the program's, else the kernel's; may change */
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
     struct sample_frame now[SAMPLE_AREA_DEPTH];
     struct walk_frame walked[SAMPLE_AREA_DEPTH];

@@ -11,6 +11,8 @@
 #define LATE_NS     1000000 /* an instant looked at so much later may show another place */
 #define LIST_INTERVAL_NS                                                                                     \
     1000000000 /* threads are listed again after this time though nothing hints at a change */
+#define NAME_TRIES 30
+#define RENAME_NS  20000000u /* a name that is known is looked at again, one thread's at a time */
 
 static void write_repeats(struct thread_watch *watch, uint32_t place)
 {
@@ -125,7 +127,11 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
         slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;
         slot->start_ticks = sample_area_now(area);
-        task_list_name(&watch->threads[place].task, slot->name, sizeof slot->name);
+        watch->threads[place].unnamed = tid == area->pid ? NAME_TRIES : 0;
+        if (tid == area->pid)
+            strcpy(slot->name, "MainThread"); /* as Python names it, when it imports threading */
+        else
+            task_list_name(&watch->threads[place].task, slot->name, sizeof slot->name);
         slot->generation++;
         if (place >= area->slot_count)
             area->slot_count = place + 1;
@@ -185,12 +191,53 @@ bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder
     return alive > 0;
 }
 
+static void look_at_name(struct thread_watch *watch, uint32_t place)
+{
+    struct sample_slot *slot = &watch->area->slots[place];
+    const struct layout *layout = watch->reader->process.layout;
+    struct memory memory = watch->reader->process.memory;
+    char name[SAMPLE_AREA_NAME_BYTES];
+    memory.own = false; /* the thread may end while we read */
+    watch->threads[place].unnamed++;
+    bool known = watch->names.active;
+    if (!thread_names_find(&watch->names, layout, &memory, slot->state)) {
+        watch->threads[place].unnamed = NAME_TRIES; /* a long search in vain is not repeated soon */
+        return;
+    }
+    if (!known)
+        watch->names_ns = 0;
+    ssize_t size = thread_names_read(&watch->names, layout, &memory, slot->state, name, sizeof name - 1);
+    if (size <= 0)
+        return;
+    name[size] = '\0';
+    memcpy(slot->name, name, (size_t)size + 1);
+    watch->threads[place].unnamed = NAME_TRIES;
+}
+
+/* New threads at once, the others in turn: a program may name them late. */
+static void look_at_names(struct thread_watch *watch)
+{
+    const struct sample_area *area = watch->area;
+    for (uint32_t place = 0; place < area->slot_count; place++)
+        if (watch->threads[place].task.tid && area->slots[place].state &&
+            watch->threads[place].unnamed < NAME_TRIES)
+            look_at_name(watch, place);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns < watch->names_ns || (area->slot_count < 2 && !watch->names.active))
+        return;
+    watch->names_ns = now_ns + (watch->names.active ? RENAME_NS : 50 * (uint64_t)RENAME_NS);
+    watch->names_place = (watch->names_place + 1) % area->slot_count;
+    if (watch->threads[watch->names_place].task.tid && area->slots[watch->names_place].state)
+        look_at_name(watch, watch->names_place);
+}
+
 void thread_watch_look(struct thread_watch *watch)
 {
     watch->ticks += watch->ticks == 0;
     for (uint32_t place = 0; place < watch->area->slot_count; place++)
         if (watch->threads[place].task.tid)
             look_at(watch, place);
+    look_at_names(watch);
     watch->area->ticks_done += watch->ticks;
 }
 

@@ -11,6 +11,7 @@
 
 #include "collect/agent/sample_area.h"
 #include "collect/agent/task_list.h"
+#include "python/thread_names.h"
 
 struct stack_reader;
 
@@ -24,6 +25,8 @@ struct watched {
     uint64_t seen_ns;
     bool ran;        /* at the last tick */
     uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
+    uint32_t
+        unnamed; /* ticks at which the program had no name for it; NAME_TRIES = it is not asked at each */
 };
 
 struct thread_watch {
@@ -41,6 +44,9 @@ struct thread_watch {
     /* The PyThreadState of the thread in this slot, which sleeps; 0 = none. */
     uint64_t (*find_state)(struct thread_watch *watch, uint32_t place);
     void *context; /* for these two */
+    struct thread_names names;
+    uint64_t names_ns;    /* when the next name is looked at again */
+    uint32_t names_place; /* whose */
 };
 
 /* Sleeps until the next instant. When several have passed meanwhile, one look stands for all: to look several times

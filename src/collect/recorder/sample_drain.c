@@ -28,6 +28,7 @@ struct drained_native {
 struct drained_slot {
     uint32_t generation; /* of the thread; 0 = none yet */
     uint32_t thread;     /* in the file */
+    uint32_t name;       /* the string of its name */
     uint32_t depth;
     struct sample_frame frames[SAMPLE_AREA_DEPTH]; /* of its last sample, outermost first */
     struct drained_native *native;                 /* NULL = none yet */
@@ -133,6 +134,28 @@ static uint32_t line_of(struct sample_drain *drain, const struct sample_frame *f
     return line;
 }
 
+static struct thread describe_thread(struct sample_drain *drain, const struct sample_slot *slot,
+                                     const struct clock_rate *rate)
+{
+    return (struct thread){
+        .process = drain->process,
+        .name = writer_string(drain->writer, slot->name, strnlen(slot->name, sizeof slot->name)),
+        .tid = slot->tid,
+        .start_ns = clock_to_ns(rate, slot->start_ticks),
+    };
+}
+
+/* A program may name its threads late. */
+static void rename_thread(struct sample_drain *drain, struct drained_slot *drained,
+                          const struct sample_slot *slot, const struct clock_rate *rate)
+{
+    const struct thread thread = describe_thread(drain, slot, rate);
+    if (thread.name == drained->name)
+        return;
+    drained->name = thread.name;
+    writer_update_thread(drain->writer, drained->thread, &thread);
+}
+
 static struct drained_slot *slot_of(struct sample_drain *drain, uint32_t place, const struct clock_rate *rate)
 {
     struct sample_slot *slot = &drain->area->slots[place];
@@ -141,16 +164,12 @@ static struct drained_slot *slot_of(struct sample_drain *drain, uint32_t place, 
     struct drained_slot *drained = drain->slots[place];
     if (!drained || drained->generation == slot->generation)
         return drained;
-    const struct thread thread = {
-        .process = drain->process,
-        .name = writer_string(drain->writer, slot->name, strnlen(slot->name, sizeof slot->name)),
-        .tid = slot->tid,
-        .start_ns = clock_to_ns(rate, slot->start_ticks),
-    };
+    const struct thread thread = describe_thread(drain, slot, rate);
     drained->generation = slot->generation;
     drained->depth = 0;
     if (drained->native)
         drained->native->depth = 0;
+    drained->name = thread.name;
     drained->thread = writer_thread(drain->writer, &thread);
     return drained;
 }
@@ -328,19 +347,15 @@ static void drain_slot(struct sample_drain *drain, uint32_t place, const struct 
         at += record.bytes;
     }
     __atomic_store_n(&slot->taken, at, __ATOMIC_RELEASE);
+    if (drained)
+        rename_thread(drain, drained, slot, rate);
 }
 
 static void end_thread(struct sample_drain *drain, uint32_t place, const struct clock_rate *rate,
                        uint64_t end_ticks)
 {
-    const struct sample_slot *slot = &drain->area->slots[place];
-    const struct thread thread = {
-        .process = drain->process,
-        .name = writer_string(drain->writer, slot->name, strnlen(slot->name, sizeof slot->name)),
-        .tid = slot->tid,
-        .start_ns = clock_to_ns(rate, slot->start_ticks),
-        .end_ns = clock_to_ns(rate, end_ticks),
-    };
+    struct thread thread = describe_thread(drain, &drain->area->slots[place], rate);
+    thread.end_ns = clock_to_ns(rate, end_ticks);
     writer_update_thread(drain->writer, drain->slots[place]->thread, &thread);
 }
 
