@@ -17,9 +17,11 @@ struct values {
     const char *output;
     const char *format;
     int64_t rate;
+    int64_t pid;
     const char *duration;
     bool follow;
-    bool subprocesses, nonblocking; /* py-spy's: always so here */
+    bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
+    bool nonblocking;  /* py-spy's: always so here */
     bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals;
     const char *module, *code;
@@ -42,6 +44,8 @@ static int check(const struct values *values, struct err *err)
     if (duration_seconds(values) < 0)
         return err_set(err, "--duration must be a number of seconds, or unlimited; '%s' is neither",
                        values->duration);
+    if (values->pid < 0 || values->pid > INT32_MAX)
+        return err_set(err, "--pid must be the number of a process");
     if (values->rate < 1 || values->rate > RATE_MAX)
         return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     return 0;
@@ -90,7 +94,12 @@ static int run_sampling(void *raw, int argc, char **argv)
                        .threads = values->threads,
                        .internals = values->internals},
         .finalize = values->finalize,
-        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+        .target = {.pid = (uint32_t)values->pid,
+                   .module = values->module,
+                   .code = values->code,
+                   .argc = argc,
+                   .argv = argv},
+        .children = values->subprocesses,
     };
     int code = run_command(&options, close_record, NULL);
     bytes_clear(&settings);
@@ -112,7 +121,12 @@ static const struct option options[] = {
     {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
      "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
      "no Python."},
-    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+     "Sample a Python that runs already. It is not restarted, and runs on when sampling ends."},
+    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL,
+     "With --pid: sample the Python processes that it starts, too. Those of a program that sonde starts "
+     "always are, "
+     "but for --no-follow."},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep threads apart in formats that would add them up."},
     {"gil", 'g', OPTION_FLAG, NULL, offsetof(struct values, gil), NULL,

@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/redact.h"
+#include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"
 #include "store/compress.h"
 #include "store/recording.h"
@@ -99,7 +100,11 @@ static void describe_run(struct making *making)
 
 static int open_all(struct making *making, struct err *err)
 {
+    uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
+    /* Before the output is created, which may replace an earlier recording. */
+    if (pid && attach_check(pid, err) < 0)
+        return -1;
     if (installation_find(&making->installation, err) < 0 ||
         target_resolve(&making->options->target, &making->target, err) < 0 || choose_paths(making, err) < 0)
         return -1;
@@ -294,6 +299,9 @@ static int record(struct making *making, struct err *err)
     bytes_put_u8(&settings, 0);
     const struct recorder_options options = {
         .argv = making->target.argv,
+        .pid = making->options->target.pid,
+        .period_ns = making->options->rate_hz ? 1000000000u / making->options->rate_hz : 0,
+        .children = making->options->children,
         .agent = making->installation.agent,
         .settings = settings.failed ? "" : (char *)settings.data,
         .writer = making->writer,

@@ -10,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "cli/config.h"
+
+enum { COMMAND_BYTES_MAX = 1 << 22 };
 
 static int push(struct target *target, const char *word, struct err *err)
 {
@@ -228,12 +231,34 @@ static int resolve_option(const struct target_request *request, struct target *t
     return push_all(target, request->argc, request->argv, err);
 }
 
+/* As /proc tells it: words that end in zero bytes. */
+static int resolve_process(const struct target_request *request, struct target *target, const char **name,
+                           struct err *err)
+{
+    char path[64];
+    struct bytes text = {0};
+    int result = 0;
+    if (request->module || request->code || request->argc)
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
+    snprintf(path, sizeof path, "/proc/%u/cmdline", request->pid);
+    if (bytes_read_file(&text, path, COMMAND_BYTES_MAX, err) < 0)
+        return -1;
+    bytes_put_u8(&text, 0);
+    const char *words = (const char *)text.data;
+    for (size_t at = 0; at + 1 < text.size && result == 0; at += strlen(words + at) + 1)
+        result = push(target, words + at, err);
+    bytes_clear(&text);
+    *name = target->count ? name_of_command((int)target->count, target->argv) : "process";
+    return result;
+}
+
 int target_resolve(const struct target_request *request, struct target *target, struct err *err)
 {
     *target = (struct target){0};
     const char *name = NULL;
-    int result = request->module || request->code ? resolve_option(request, target, &name, err)
-                                                  : resolve_words(request, target, &name, err);
+    int result = request->pid                       ? resolve_process(request, target, &name, err)
+                 : request->module || request->code ? resolve_option(request, target, &name, err)
+                                                    : resolve_words(request, target, &name, err);
     if (result == 0) {
         target->name = strdup(name);
         result = target->name ? 0 : err_set(err, "out of memory");

@@ -6,6 +6,7 @@
 #define SONDE_CLI_TARGET_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
@@ -15,9 +16,10 @@ struct target {
     char *name; /* for the recording: "x" of dir/x.py */
 };
 
-/* How it was named: `module` (-m) or `code` (-c) with argv as arguments; else argv itself: SCRIPT ARGS, or `--`
- * and a whole command line. */
+/* How it was named: `pid`, a process that runs already (the command line is then what it was started with); `module`
+ * (-m) or `code` (-c) with argv as arguments; else argv itself: SCRIPT ARGS, or `--` and a whole command line. */
 struct target_request {
+    uint32_t pid; /* 0 = none */
     const char *module;
     const char *code;
     int argc;

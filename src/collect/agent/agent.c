@@ -111,18 +111,7 @@ static struct sample_area *open_sample_area(uint32_t python)
     struct sample_area *area = allowed_bytes(bytes) < bytes ? NULL : map_shared(bytes, &fd);
     if (!area)
         return NULL;
-    bool counter = clock_has_counter();
-    struct clock_pair now = clock_read_pair(counter);
-    area->total_bytes = bytes;
-    area->pid = (uint64_t)getpid();
-    area->start_ticks = now.ticks;
-    area->start_ns = now.ns;
-    area->ns_per_tick = counter ? 0.0 : 1.0;
-    area->period_ns = session.sample_period_ns;
-    area->python = python;
-    area->code_count = 1;
-    area->text_used = 4;
-    __atomic_store_n(&area->magic, SAMPLE_AREA_MAGIC, __ATOMIC_RELEASE);
+    sample_area_format(area, bytes, (uint64_t)getpid(), session.sample_period_ns, python);
     return announce(area, bytes, fd, SESSION_SAMPLES);
 }
 

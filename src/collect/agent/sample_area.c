@@ -6,6 +6,23 @@
 
 #define NAME_BYTES 1024
 
+void sample_area_format(struct sample_area *area, uint64_t bytes, uint64_t pid, uint64_t period_ns,
+                        uint32_t python)
+{
+    bool counter = clock_has_counter();
+    struct clock_pair now = clock_read_pair(counter);
+    area->total_bytes = bytes;
+    area->pid = pid;
+    area->start_ticks = now.ticks;
+    area->start_ns = now.ns;
+    area->ns_per_tick = counter ? 0.0 : 1.0;
+    area->period_ns = period_ns;
+    area->python = python;
+    area->code_count = 1; /* 0 is no code, no text */
+    area->text_used = 4;
+    __atomic_store_n(&area->magic, SAMPLE_AREA_MAGIC, __ATOMIC_RELEASE);
+}
+
 /* A counted text in the area; 0 when there is none or no room. */
 static uint32_t put_text(struct sample_area *area, const void *bytes, size_t size)
 {

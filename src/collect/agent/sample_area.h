@@ -112,6 +112,10 @@ struct sample_area {
     struct sample_slot slots[SAMPLE_AREA_SLOTS];
 };
 
+/* Makes zeroed memory an area. */
+void sample_area_format(struct sample_area *area, uint64_t bytes, uint64_t pid, uint64_t period_ns,
+                        uint32_t python);
+
 /* In the ticks of this area. */
 static inline uint64_t sample_area_now(const struct sample_area *area)
 {

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -27,9 +26,8 @@
 #define STACK_BYTES    (256 * 1024)
 #define TLS_BYTES      8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX      5
-#define PATIENCE_TICKS 200    /* how long a paused sampler waits for the end of an exec */
-#define PATIENCE_MS    500    /* how long the program's start waits for the recorder to have read its code */
-#define TURN_NS        100000 /* of the CPU, at a time */
+#define PATIENCE_TICKS 200 /* how long a paused sampler waits for the end of an exec */
+#define PATIENCE_MS    500 /* how long the program's start waits for the recorder to have read its code */
 
 static struct stack_reader reader;
 static struct native_walker native;
@@ -118,23 +116,8 @@ static void send_signal(struct thread_watch *unused, uint32_t place)
 static uint64_t find_state(struct thread_watch *unused, uint32_t place)
 {
     (void)unused;
-    return task_list_python_state(&reader, (uint32_t)area->slots[place].tid);
-}
-
-/* Our work is short and rare but should be done on time: the kernel may not put it off (as it does by 50 us, to save
- * power), and gives those an early turn who ask for short ones. */
-static void ask_for_short_turns(void)
-{
-    const struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t turn_ns, deadline, period;
-    } attributes = {.size = 48, .turn_ns = TURN_NS};
-    prctl(PR_SET_TIMERSLACK, 1ul);
-    if (sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == 0)
-        syscall(SYS_sched_setattr, 0, &attributes, 0);
+    const struct sample_slot *slot = &area->slots[place];
+    return slot->state ? slot->state : task_list_python_state(&reader, (uint32_t)slot->tid);
 }
 
 static int run_sampler(void *unused)
@@ -146,7 +129,7 @@ static int run_sampler(void *unused)
     prctl(PR_SET_NAME, "sonde-sampler");
     struct task_folder folder;
     uint32_t waited = 0;
-    ask_for_short_turns();
+    thread_watch_ask_for_short_turns();
     if (!task_list_open_folder(&folder, (uint32_t)area->pid))
         return 0;
     watch.random = clock_counter() | 1;

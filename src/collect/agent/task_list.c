@@ -110,6 +110,13 @@ uint32_t task_list_count(const struct task_folder *folder)
     return statx(folder->fd, "", AT_EMPTY_PATH, STATX_NLINK, &about) == 0 ? about.stx_nlink : 0;
 }
 
+void task_list_close_folder(struct task_folder *folder)
+{
+    if (folder->fd >= 0)
+        close(folder->fd);
+    folder->fd = -1;
+}
+
 void task_list_rewind(struct task_folder *folder)
 {
     lseek(folder->fd, 0, SEEK_SET);

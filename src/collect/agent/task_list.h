@@ -34,6 +34,7 @@ struct task_folder {
 };
 uint32_t task_list_count(const struct task_folder *folder); /* of threads, plus a constant; 0 = unknown */
 bool task_list_open_folder(struct task_folder *folder, uint32_t pid);
+void task_list_close_folder(struct task_folder *folder);
 void task_list_rewind(struct task_folder *folder);
 uint32_t task_list_next(struct task_folder *folder); /* 0 = no more */
 

@@ -1,13 +1,19 @@
 #include "collect/agent/thread_watch.h"
 
 #include <math.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "collect/agent/stack_sample.h"
 
 #define REPEATS_MAX 64      /* ticks of an unchanged sleep that one record may stand for */
+#define TURN_NS     100000  /* of the CPU, at a time */
 #define LATE_NS     1000000 /* an instant looked at so much later may show another place */
 #define LIST_INTERVAL_NS                                                                                     \
     1000000000 /* threads are listed again after this time though nothing hints at a change */
@@ -47,8 +53,7 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     struct sample_slot *slot = &watch->area->slots[place];
     thread->times = *times;
     thread->asleep = false;
-    if (!slot->state)
-        slot->state = watch->find_state(watch, place);
+    slot->state = watch->find_state(watch, place);
     if (!slot->state && !watch->reader->native) {
         watch->area->stateless += watch->ticks;
         return;
@@ -259,6 +264,20 @@ uint64_t thread_watch_interval_ns(struct thread_watch *watch)
     double interval = -log(uniform) * (double)watch->area->period_ns;
     return interval < 20.0 * (double)watch->area->period_ns ? (uint64_t)interval
                                                             : 20 * watch->area->period_ns;
+}
+
+void thread_watch_ask_for_short_turns(void)
+{
+    const struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t turn_ns, deadline, period;
+    } attributes = {.size = 48, .turn_ns = TURN_NS};
+    prctl(PR_SET_TIMERSLACK, 1ul);
+    if (sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == 0)
+        syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 void thread_watch_wait(struct thread_watch *watch)

@@ -41,7 +41,7 @@ struct thread_watch {
     bool ended;              /* a thread was found to have ended since */
     /* The thread in this slot runs and owes `due` samples. */
     void (*sample_runner)(struct thread_watch *watch, uint32_t place);
-    /* The PyThreadState of the thread in this slot, which sleeps; 0 = none. */
+    /* The PyThreadState of the thread in this slot, which sleeps and is about to be read; 0 = none. */
     uint64_t (*find_state)(struct thread_watch *watch, uint32_t place);
     void *context; /* for these two */
     struct thread_names names;
@@ -49,8 +49,11 @@ struct thread_watch {
     uint32_t names_place; /* whose */
 };
 
-/* Sleeps until the next instant. When several have passed meanwhile, one look stands for all: to look several times
- * at once would show the same place, only dearer. */
+/* For the thread that calls, whose work is short and rare but should be done on time: the kernel may not put it off
+ * (as it does by 50 us, to save power), and gives those an early turn who ask for short ones. */
+void thread_watch_ask_for_short_turns(void);
+/* Sleeps until the next instant, or until a signal comes (`ticks` is 0 then). When several have passed meanwhile, one
+ * look stands for all: to look several times at once would show the same place, only dearer. */
 void thread_watch_wait(struct thread_watch *watch);
 /* Threads that have come get a slot, those that have gone lose it. False when the process has ended. */
 bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder);

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/session.h"
+#include "collect/outside/attach.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
 #include "collect/recorder/native_files.h"
@@ -54,6 +55,7 @@ struct recorder {
     bool over;
     struct witness witness;
     struct native_files native_files;
+    struct attach attach; /* of a process that ran already */
 };
 
 /* All that a user or a batch system may send and that would end us; besides these the real-time signals. */
@@ -95,8 +97,9 @@ static int take_signals(struct recorder *recorder, struct err *err)
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
         sigaddset(&set, number);
     sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
-    /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. */
-    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. That a thread which we
+     * hold has stopped is none. */
+    const struct sigaction usual = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
     sigaction(SIGCHLD, &usual, &recorder->old_child_action);
     witness_open(&recorder->witness, &set);
     recorder->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -223,18 +226,23 @@ static void take_process(struct recorder *recorder, const struct session_hello *
         end_sampling_at(recorder, followed->process.start_ns + options->duration_ns);
 }
 
-static void note_refusal(struct recorder *recorder, const struct session_hello *hello, pid_t pid)
+static void note_words(struct recorder *recorder, pid_t pid, const char *why)
 {
     bool is_target = pid == recorder->target;
-    char why[sizeof hello->text + 1];
-    size_t size = hello->text_bytes < sizeof hello->text ? hello->text_bytes : sizeof hello->text;
-    snprintf(why, sizeof why, "%.*s", (int)size, hello->text);
     recorder->result->target_refused |= is_target;
     recorder->options->refused((uint64_t)pid, is_target, why);
     struct writer *writer = recorder->options->writer;
     const struct note note = {
         .kind = NOTE_REFUSED, .count = 1, .text = writer_string(writer, why, strlen(why))};
     writer_note(writer, &note);
+}
+
+static void note_refusal(struct recorder *recorder, const struct session_hello *hello, pid_t pid)
+{
+    char why[sizeof hello->text + 1];
+    size_t size = hello->text_bytes < sizeof hello->text ? hello->text_bytes : sizeof hello->text;
+    snprintf(why, sizeof why, "%.*s", (int)size, hello->text);
+    note_words(recorder, pid, why);
 }
 
 /* One message, with at most one descriptor. */
@@ -317,11 +325,25 @@ static void forward(struct recorder *recorder, const struct signalfd_siginfo *in
         end_sampling_at(recorder, clock_monotonic_ns() + INTERRUPT_GRACE_NS);
 }
 
+/* The process is not ours: signals are for us, and those that usually end a program end the recording. */
+static void take_own_signal(struct recorder *recorder, const struct signalfd_siginfo *info)
+{
+    switch (info->ssi_signo) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        end_sampling_at(recorder, clock_monotonic_ns());
+    }
+}
+
 static void take_pending_signals(struct recorder *recorder)
 {
     struct signalfd_siginfo info;
     while (read(recorder->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
+        if (recorder->options->pid)
+            take_own_signal(recorder, &info);
+        else if (info.ssi_signo == SIGCHLD)
             reap_target(recorder);
         else
             forward(recorder, &info);
@@ -330,7 +352,7 @@ static void take_pending_signals(struct recorder *recorder)
 
 static void forget_ended(struct recorder *recorder)
 {
-    for (size_t i = 0; i < recorder->count; i++) {
+    for (size_t i = 0; i < recorder->count && !recorder->options->pid; i++) {
         struct followed *followed = &recorder->followed[i];
         if (followed->memory && followed->pid != recorder->target && followed_has_ended(followed))
             finish(recorder, followed, true, INT32_MIN);
@@ -358,7 +380,8 @@ static size_t list_descriptors(const struct recorder *recorder, struct pollfd *p
     size_t count = 0;
     polled[count++] = (struct pollfd){.fd = recorder->signals, .events = POLLIN};
     polled[count++] = (struct pollfd){.fd = recorder->listener, .events = POLLIN};
-    for (size_t i = 0; i < recorder->count && count < POLLED_MAX; i++)
+    /* Of a process that ran already the thread that samples it tells. */
+    for (size_t i = 0; i < recorder->count && count < POLLED_MAX && !recorder->options->pid; i++)
         if (recorder->followed[i].memory && recorder->followed[i].pidfd >= 0)
             polled[count++] = (struct pollfd){.fd = recorder->followed[i].pidfd, .events = POLLIN};
     return count;
@@ -449,6 +472,7 @@ static void follow_until_end(struct recorder *recorder)
         uint64_t now = clock_monotonic_ns();
         if (recorder->over_ns && now >= recorder->over_ns)
             return;
+        attach_step(&recorder->attach);
         tell_progress(recorder, now);
         if (now >= recorder->next_ns)
             checkpoint(recorder);
@@ -490,7 +514,9 @@ static void see_off(struct recorder *recorder)
 {
     recorder->over = true;
     recorder->result->end_ns = clock_monotonic_ns();
-    close(recorder->listener); /* processes that start from now on find nobody */
+    attach_stop(&recorder->attach);
+    if (recorder->listener >= 0)
+        close(recorder->listener); /* processes that start from now on find nobody */
     recorder->listener = -1;
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
@@ -498,8 +524,43 @@ static void see_off(struct recorder *recorder)
     finish_all(recorder);
     if (recorder->options->ended)
         recorder->options->ended(recorder->options->context);
-    while (!recorder->target_ended)
+    while (!recorder->target_ended && !recorder->options->pid)
         wait_and_handle(recorder, -1);
+}
+
+/* ---- a process that runs already ---- */
+
+static void take_attached(void *context, uint32_t pid, const struct session_hello *hello, int fd)
+{
+    take_process(context, hello, (pid_t)pid, fd);
+}
+
+static void end_attached(void *context, uint32_t pid, bool is_program, const char *why)
+{
+    struct recorder *recorder = context;
+    struct followed *followed = find_followed(recorder, (pid_t)pid);
+    if (followed && followed->memory)
+        finish(recorder, followed, !why, INT32_MIN);
+    if (why)
+        note_words(recorder, (pid_t)pid, why);
+    if (!is_program)
+        return;
+    recorder->target_ended = true;
+    recorder->result->end_ns = clock_monotonic_ns();
+}
+
+static int start_attached(struct recorder *recorder, struct err *err)
+{
+    const struct recorder_options *options = recorder->options;
+    recorder->start = clock_read_pair(clock_has_counter());
+    recorder->result->start_ns = recorder->start.ns;
+    recorder->target = (pid_t)options->pid;
+    recorder->attach = (struct attach){.period_ns = options->period_ns,
+                                       .children = options->children,
+                                       .begins = take_attached,
+                                       .ends = end_attached,
+                                       .context = recorder};
+    return attach_open(&recorder->attach, options->pid, err);
 }
 
 static int start(struct recorder *recorder, struct err *err)
@@ -507,6 +568,8 @@ static int start(struct recorder *recorder, struct err *err)
     char name[64];
     if (take_signals(recorder, err) < 0)
         return -1;
+    if (recorder->options->pid)
+        return start_attached(recorder, err);
     recorder->listener = open_listener(name, sizeof name, err);
     if (recorder->listener < 0)
         return -1;
@@ -546,6 +609,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
         else
             see_off(&recorder);
     }
+    attach_clear(&recorder.attach);
     if (recorder.listener >= 0)
         close(recorder.listener);
     if (recorder.signals >= 0)

@@ -19,8 +19,11 @@ struct recorder_progress {
 };
 
 struct recorder_options {
-    char *const *argv; /* the target */
-    const char *agent; /* path of libsonde_agent.so */
+    char *const *argv;  /* the target */
+    uint32_t pid;       /* instead of it: a process that runs already, to be sampled from outside; 0 = none */
+    uint64_t period_ns; /* of sampling it */
+    bool children;      /* those that it starts, too */
+    const char *agent;  /* path of libsonde_agent.so */
     const char
         *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
     struct writer *writer;

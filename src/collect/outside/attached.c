@@ -1,0 +1,351 @@
+#include "collect/outside/attached.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "collect/agent/session.h"
+#include "collect/agent/stack_sample.h"
+#include "collect/agent/thread_watch.h"
+#include "collect/outside/hold.h"
+#include "collect/outside/process_image.h"
+#include "collect/outside/read_ahead.h"
+#include "collect/outside/thread_states.h"
+#include "store/recording.h"
+
+#define TRIES_MAX 5
+
+/* What is known of the thread in a slot, beside what thread_watch knows. */
+struct attached_thread {
+    uint32_t generation; /* of the slot when this was made */
+    uint32_t tid;        /* as the process itself numbers it, which may be in another namespace */
+    struct hold pending; /* asked to stand still, has not answered yet */
+    struct read_ahead_list *list;
+};
+
+struct attached {
+    uint32_t pid;
+    struct target_python python;
+    struct sample_area *area;
+    int area_fd;
+    int memory_fd; /* /proc/PID/mem: ends when the process becomes another program */
+    struct stack_reader reader;
+    struct read_ahead ahead;
+    struct thread_states states;
+    struct thread_watch watch;
+    struct watched watched[SAMPLE_AREA_SLOTS];
+    struct attached_thread threads[SAMPLE_AREA_SLOTS];
+    struct task_folder folder;
+    pthread_t thread;
+    bool started;
+    int state; /* enum attached_state; written by the thread */
+};
+
+/* ---- one thread ---- */
+
+static struct attached_thread *thread_at(struct attached *attached, uint32_t place)
+{
+    struct attached_thread *thread = &attached->threads[place];
+    const struct sample_slot *slot = &attached->area->slots[place];
+    if (thread->generation != slot->generation) {
+        thread->generation = slot->generation;
+        thread->tid = thread_states_own_tid(attached->pid, (uint32_t)slot->tid);
+        thread->pending = (struct hold){0};
+        if (thread->list)
+            thread->list->count = 0;
+    }
+    if (!thread->list)
+        thread->list = calloc(1, sizeof *thread->list);
+    return thread->list ? thread : NULL;
+}
+
+/* Looked up anew where the last one is no longer this thread's. */
+static uint64_t state_of(struct attached *attached, struct attached_thread *thread, struct sample_slot *slot)
+{
+    if (!thread_states_is_of(&attached->states, slot->state, thread->tid))
+        slot->state = thread_states_find(&attached->states, thread->tid, slot->tid == attached->pid,
+                                         attached->area->ticks_done);
+    return slot->state;
+}
+
+/* A thread that sleeps is about to be read. */
+static uint64_t find_state(struct thread_watch *watch, uint32_t place)
+{
+    struct attached *attached = watch->context;
+    struct attached_thread *thread = thread_at(attached, place);
+    if (!thread)
+        return 0;
+    uint64_t state = state_of(attached, thread, &attached->area->slots[place]);
+    if (attached->ahead.list)
+        read_ahead_end(&attached->ahead);
+    if (state)
+        read_ahead_begin(&attached->ahead, thread->list);
+    return state;
+}
+
+/* A stack that is just being changed is asked for again at the next tick: dropping it would be a bias against calls
+ * and returns. */
+static void take_due(struct attached *attached, struct sample_slot *slot, uint64_t state)
+{
+    uint32_t due = slot->due;
+    bool last_try = slot->tries >= TRIES_MAX;
+    slot->due = 0;
+    if (stack_sample_runner(attached->area, slot, &attached->reader, state, due, last_try) || last_try) {
+        slot->tries = 0;
+        return;
+    }
+    slot->tries++;
+    slot->due = due;
+}
+
+/* False when it does not stand still. */
+static bool hold_thread(struct attached_thread *thread, struct hold *hold, uint32_t tid)
+{
+    enum hold_outcome outcome;
+    if (thread->pending.tid) {
+        outcome = hold_again(&thread->pending);
+        if (outcome == HOLD_TAKEN) /* it answers late, at a moment that we did not choose: no sample */
+            hold_release(&thread->pending);
+        else if (outcome == HOLD_GONE)
+            thread->pending = (struct hold){0};
+        return false;
+    }
+    outcome = hold_take(hold, tid);
+    if (outcome == HOLD_PENDING)
+        thread->pending = *hold;
+    return outcome == HOLD_TAKEN;
+}
+
+static void sample_runner(struct thread_watch *watch, uint32_t place)
+{
+    struct attached *attached = watch->context;
+    struct attached_thread *thread = thread_at(attached, place);
+    struct sample_slot *slot = &attached->area->slots[place];
+    struct hold hold;
+    if (!thread)
+        return;
+    uint64_t state = state_of(attached, thread, slot);
+    if (!state) {
+        attached->area->stateless += slot->due;
+        slot->due = 0;
+        return;
+    }
+    if (attached->ahead.list)
+        read_ahead_end(&attached->ahead);
+    if (!hold_thread(thread, &hold, (uint32_t)slot->tid))
+        return;
+    uint64_t begin = sample_area_now(attached->area);
+    read_ahead_begin(&attached->ahead, thread->list);
+    take_due(attached, slot, state);
+    hold_release(&hold);
+    attached->area->signals++;
+    attached->area->handler_ticks += sample_area_now(attached->area) - begin;
+    read_ahead_end(&attached->ahead);
+}
+
+/* ---- the sampling thread ---- */
+
+/* The old memory is gone as soon as the process has ended or runs another program. */
+static bool is_same_program(const struct attached *attached)
+{
+    char byte;
+    return pread(attached->memory_fd, &byte, 1, (off_t)attached->python.runtime) == 1;
+}
+
+/* False when it shall stop. */
+static bool await_instant(struct attached *attached)
+{
+    do
+        thread_watch_wait(&attached->watch);
+    while (!attached->watch.ticks && !__atomic_load_n(&attached->area->stop, __ATOMIC_ACQUIRE));
+    return !__atomic_load_n(&attached->area->stop, __ATOMIC_ACQUIRE);
+}
+
+/* Threads that were asked to stand still and have not answered must not do so when nobody looks. */
+static void let_go(struct attached *attached)
+{
+    const struct timespec pause = {0, 1000000};
+    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
+        struct hold *pending = &attached->threads[place].pending;
+        for (int tries = 0; pending->tid && tries < 100; tries++) {
+            enum hold_outcome outcome = hold_again(pending);
+            if (outcome == HOLD_TAKEN)
+                hold_release(pending);
+            else if (outcome == HOLD_GONE)
+                *pending = (struct hold){0};
+            else
+                clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        }
+    }
+}
+
+static enum attached_state sample_until_end(struct attached *attached)
+{
+    for (;;) {
+        bool alive = thread_watch_refresh(&attached->watch, &attached->folder);
+        if (!await_instant(attached))
+            return ATTACHED_SAMPLING;
+        if (!alive || !is_same_program(attached))
+            return thread_states_is_running(attached->pid) ? ATTACHED_REPLACED : ATTACHED_ENDED;
+        thread_watch_look(&attached->watch);
+        if (attached->ahead.list)
+            read_ahead_end(&attached->ahead);
+        attached->area->sampler_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+}
+
+static void *run_thread(void *context)
+{
+    struct attached *attached = context;
+    hold_init();
+    thread_watch_ask_for_short_turns();
+    int state = sample_until_end(attached);
+    thread_watch_finish(&attached->watch);
+    let_go(attached);
+    hold_clear();
+    __atomic_store_n(&attached->state, state, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* ---- opening and closing ---- */
+
+static int map_area(struct attached *attached, uint64_t period_ns, struct err *err)
+{
+    uint64_t bytes = sizeof *attached->area;
+    attached->area_fd = memfd_create("sonde", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (attached->area_fd < 0 || ftruncate(attached->area_fd, (off_t)bytes) != 0)
+        return err_set_errno(err, "no memory for the samples");
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, attached->area_fd, 0);
+    if (memory == MAP_FAILED)
+        return err_set_errno(err, "no memory for the samples");
+    attached->area = memory;
+    sample_area_format(attached->area, bytes, attached->pid, period_ns, attached->python.layout.version);
+    return 0;
+}
+
+static int open_files(struct attached *attached, struct err *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/mem", attached->pid);
+    attached->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (attached->memory_fd < 0 || !task_list_open_folder(&attached->folder, attached->pid))
+        return err_set_errno(err, "%s", path);
+    return 0;
+}
+
+static int find_python(struct attached *attached, struct err *err)
+{
+    struct process_image image;
+    if (process_image_open(&image, attached->pid, err) < 0)
+        return -1;
+    int result = target_python_find(&image.image, &attached->python, err);
+    process_image_close(&image);
+    return result;
+}
+
+static void connect_parts(struct attached *attached)
+{
+    struct stack_reader *reader = &attached->reader;
+    struct memory memory = read_ahead_memory(&attached->ahead);
+    attached->ahead.pid = (int)attached->pid;
+    reader->layout = attached->python.layout;
+    reader->runtime = attached->python.runtime;
+    reader->process = target_python_walk(&attached->python, &memory, &reader->codes);
+    thread_states_init(&attached->states, &attached->python, attached->pid);
+    attached->watch = (struct thread_watch){.area = attached->area,
+                                            .reader = reader,
+                                            .threads = attached->watched,
+                                            .random = clock_counter() | 1,
+                                            .sample_runner = sample_runner,
+                                            .find_state = find_state,
+                                            .context = attached};
+}
+
+struct attached *attached_open(uint32_t pid, uint64_t period_ns, struct err *err)
+{
+    struct attached *attached = calloc(1, sizeof *attached);
+    if (!attached) {
+        err_set(err, "out of memory");
+        return NULL;
+    }
+    attached->pid = pid;
+    attached->area_fd = attached->memory_fd = attached->folder.fd = -1;
+    if (open_files(attached, err) < 0 || find_python(attached, err) < 0 ||
+        map_area(attached, period_ns, err) < 0) {
+        attached_free(attached);
+        return NULL;
+    }
+    connect_parts(attached);
+    return attached;
+}
+
+int attached_describe(const struct attached *attached, struct session_hello *hello)
+{
+    char path[64];
+    *hello = (struct session_hello){.version = SESSION_VERSION,
+                                    .message = SESSION_SAMPLES,
+                                    .pid = attached->pid,
+                                    .arena_bytes = attached->area->total_bytes};
+    snprintf(path, sizeof path, "/proc/%u/exe", attached->pid);
+    ssize_t size = readlink(path, hello->executable, sizeof hello->executable - 1);
+    hello->executable[size > 0 ? size : 0] = '\0';
+    snprintf(path, sizeof path, "/proc/%u/cmdline", attached->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
+    hello->text_bytes = size > 0 ? (uint32_t)size : 0;
+    if (fd >= 0)
+        close(fd);
+    return attached->area_fd;
+}
+
+int attached_start(struct attached *attached, struct err *err)
+{
+    attached->started = pthread_create(&attached->thread, NULL, run_thread, attached) == 0;
+    return attached->started ? 0 : err_set(err, "no thread can be started to sample with");
+}
+
+enum attached_state attached_state(const struct attached *attached)
+{
+    return (enum attached_state)__atomic_load_n(&attached->state, __ATOMIC_ACQUIRE);
+}
+
+void attached_stop(struct attached *attached)
+{
+    __atomic_store_n(&attached->area->stop, 1, __ATOMIC_RELEASE);
+    if (attached->started)
+        pthread_join(attached->thread, NULL);
+    attached->started = false;
+}
+
+static void close_descriptor(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void attached_free(struct attached *attached)
+{
+    if (!attached)
+        return;
+    if (attached->started)
+        attached_stop(attached);
+    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
+        free(attached->threads[place].list);
+        if (attached->watched[place].task.tid)
+            task_list_close(&attached->watched[place].task);
+    }
+    if (attached->area)
+        munmap(attached->area, attached->area->total_bytes);
+    close_descriptor(attached->area_fd);
+    close_descriptor(attached->memory_fd);
+    task_list_close_folder(&attached->folder);
+    free(attached);
+}

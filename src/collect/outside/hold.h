@@ -1,0 +1,33 @@
+/*
+ * hold: one thread of another process made to stand still for a moment, and let go of again.
+ *
+ * Between two holds the thread is not traced at all: its signals, stops, execs and its end take their usual course,
+ * and whatever becomes of us, the kernel lets it run on. A signal that arrives in the middle is passed on.
+ */
+#ifndef SONDE_COLLECT_OUTSIDE_HOLD_H
+#define SONDE_COLLECT_OUTSIDE_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hold_outcome {
+    HOLD_TAKEN,   /* it stands still: hold_release */
+    HOLD_GONE,    /* it has ended, or may not be held (any more) */
+    HOLD_PENDING, /* it does not answer (it is deep in the kernel): ask hold_again later */
+};
+
+struct hold {
+    uint32_t tid; /* 0 = none */
+    int signal;   /* to be passed on; 0 = none */
+};
+
+/* Once in each thread that holds others, before it does: a wait for one that does not answer ends. */
+int hold_init(void);
+void hold_clear(void);
+
+enum hold_outcome hold_take(struct hold *hold, uint32_t tid);
+/* Whether a pending one has answered by now. Does not wait. */
+enum hold_outcome hold_again(struct hold *hold);
+void hold_release(struct hold *hold);
+
+#endif
