@@ -1,47 +1,34 @@
 /* functions: the table of functions of a selection, and who called whom. */
 #include "base/err.h"
 #include "query/answer.h"
+#include "query/answer_columns.h"
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/request.h"
-
-/* One array of each column; `rows` are of any struct with that field. */
-#define PUT_REALS(answer, name, rows, count, field)                                                          \
-    do {                                                                                                     \
-        double *column = answer_reals(answer, name, count);                                                  \
-        for (uint32_t i = 0; column && i < (count); i++)                                                     \
-            column[i] = (double)(rows)[i].field;                                                             \
-    } while (0)
-#define PUT_NUMBERS(answer, name, rows, count, field)                                                        \
-    do {                                                                                                     \
-        uint32_t *column = answer_numbers(answer, name, count);                                              \
-        for (uint32_t i = 0; column && i < (count); i++)                                                     \
-            column[i] = (rows)[i].field;                                                                     \
-    } while (0)
 
 static void put_rows(struct answer *answer, const struct functions *functions)
 {
     const struct function_row *rows = functions->rows;
     uint32_t count = functions->row_count;
-    PUT_NUMBERS(answer, "code", rows, count, code);
-    PUT_REALS(answer, "calls", rows, count, calls);
-    PUT_REALS(answer, "primitive_calls", rows, count, primitive_calls);
-    PUT_REALS(answer, "samples", rows, count, samples);
-    PUT_REALS(answer, "total_samples", rows, count, total_samples);
-    PUT_REALS(answer, "self_ns", rows, count, self_ns);
-    PUT_REALS(answer, "total_ns", rows, count, total_ns);
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "code", rows, count, code);
+    ANSWER_COLUMNS_PUT_REALS(answer, "calls", rows, count, calls);
+    ANSWER_COLUMNS_PUT_REALS(answer, "primitive_calls", rows, count, primitive_calls);
+    ANSWER_COLUMNS_PUT_REALS(answer, "samples", rows, count, samples);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, count, total_samples);
+    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", rows, count, self_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", rows, count, total_ns);
 }
 
 static void put_edges(struct answer *answer, const struct functions *functions)
 {
     const struct edge_row *rows = functions->edges;
     uint32_t count = functions->edge_count;
-    PUT_NUMBERS(answer, "edge_caller", rows, count, caller);
-    PUT_NUMBERS(answer, "edge_callee", rows, count, callee);
-    PUT_REALS(answer, "edge_calls", rows, count, calls);
-    PUT_REALS(answer, "edge_samples", rows, count, total_samples);
-    PUT_REALS(answer, "edge_self_ns", rows, count, self_ns);
-    PUT_REALS(answer, "edge_total_ns", rows, count, total_ns);
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "edge_caller", rows, count, caller);
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "edge_callee", rows, count, callee);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_calls", rows, count, calls);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_samples", rows, count, total_samples);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_self_ns", rows, count, self_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_total_ns", rows, count, total_ns);
 }
 
 int functions_query(struct opened *opened, struct opened_recording *row, const struct request *request,

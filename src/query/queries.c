@@ -11,10 +11,11 @@ static const struct {
     const char *name;
     query_function *function;
 } table[] = {
-    {"summary", summary_query},
-    {"codes", codes_query},
-    {"functions", functions_query},
-    {"stacks", stacks_query},
+    {"activity", activity_query},     {"codes", codes_query},
+    {"compare", compare_query},       {"functions", functions_query},
+    {"graph", graph_query},           {"lines", lines_query},
+    {"recordings", recordings_query}, {"stacks", stacks_query},
+    {"summary", summary_query},       {"time", time_query},
 };
 
 static query_function *find(const char *name)

@@ -23,10 +23,16 @@ typedef int query_function(struct opened *opened, struct opened_recording *row, 
 #define QUERIES_DECLARE(name)                                                                                \
     int name(struct opened *opened, struct opened_recording *row, const struct request *request,             \
              struct answer *answer, struct err *err)
+QUERIES_DECLARE(activity_query);
 QUERIES_DECLARE(codes_query);
+QUERIES_DECLARE(compare_query);
 QUERIES_DECLARE(functions_query);
+QUERIES_DECLARE(graph_query);
+QUERIES_DECLARE(lines_query);
+QUERIES_DECLARE(recordings_query);
 QUERIES_DECLARE(stacks_query);
 QUERIES_DECLARE(summary_query);
+QUERIES_DECLARE(time_query);
 
 /* Appends the answer to the request (JSON text) to `out`; whatever is wrong becomes an answer that says so. */
 void queries_ask(struct opened *opened, const char *json, size_t size, struct bytes *out);

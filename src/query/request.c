@@ -29,6 +29,8 @@ static const struct field fields[] = {
     {"code", FIELD_NUMBER, offsetof(struct request, code), 0},
     {"file", FIELD_NUMBER, offsetof(struct request, file), 0},
     {"columns", FIELD_NUMBER, offsetof(struct request, columns), 0},
+    {"from_ns", FIELD_LONG, offsetof(struct request, from_ns), 0},
+    {"to_ns", FIELD_LONG, offsetof(struct request, to_ns), 0},
     {"node_share", FIELD_REAL, offsetof(struct request, node_share), 0},
     {"edge_share", FIELD_REAL, offsetof(struct request, edge_share), 0},
     {"by_self", FIELD_BOOL, offsetof(struct request, by_self), 0},

@@ -20,11 +20,12 @@ struct request {
     char ask[32];
     char view[32];
     char text[REQUEST_TEXT_BYTES];
-    uint32_t recording; /* which of the opened ones, from 0 */
-    uint32_t other;     /* to compare with */
-    uint32_t code;      /* the chosen function */
-    uint32_t file;      /* the chosen file, a string of the recording */
-    uint32_t columns;   /* width of the picture in pixels */
+    uint32_t recording;      /* which of the opened ones, from 0 */
+    uint32_t other;          /* to compare with */
+    uint32_t code;           /* the chosen function */
+    uint32_t file;           /* the chosen file, a string of the recording */
+    uint32_t columns;        /* width of the picture in pixels */
+    uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
     bool fold; /* recursion */

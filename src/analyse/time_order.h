@@ -1,0 +1,36 @@
+/*
+ * time_order: what a thread did, as it happened: rectangles of functions level by level, from left to right in time.
+ *
+ * A picture has only so many columns. Where it has fewer than there are changes, each column shows the stack that took
+ * most of its time, so the answer is bounded by columns and depth, whatever the length of the recording.
+ */
+#ifndef SONDE_ANALYSE_TIME_ORDER_H
+#define SONDE_ANALYSE_TIME_ORDER_H
+
+#include <stdint.h>
+
+struct err;
+struct recording;
+struct selection;
+
+#define TIME_ORDER_COLUMNS_MAX 16384u
+
+struct time_order_row {
+    uint64_t start_ns, end_ns;
+    uint32_t code;
+    uint32_t depth; /* 0 = outermost */
+};
+
+/* Rows by depth, then start. Owned. */
+struct time_order {
+    struct time_order_row *rows;
+    uint32_t count, capacity;
+    uint32_t levels;
+};
+
+int time_order_build(const struct recording *recording, const struct selection *selection, uint32_t thread,
+                     uint64_t begin_ns, uint64_t end_ns, uint32_t columns, struct time_order *order,
+                     struct err *err);
+void time_order_clear(struct time_order *order);
+
+#endif

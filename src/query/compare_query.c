@@ -1,0 +1,61 @@
+/* compare: this recording (before) and another (after), by stack and by function. */
+#include "analyse/difference.h"
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/answer_columns.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/rectangles.h"
+#include "query/request.h"
+
+static void put_functions(struct answer *answer, const struct difference *difference)
+{
+    const struct difference_row *rows = difference->functions;
+    uint32_t count = difference->function_count;
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "before_code", rows, count, before_code);
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "after_code", rows, count, after_code);
+    ANSWER_COLUMNS_PUT_REALS(answer, "before_self_ns", rows, count, before_self_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "after_self_ns", rows, count, after_self_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "before_total_ns", rows, count, before_total_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "after_total_ns", rows, count, after_total_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "before_calls", rows, count, before_calls);
+    ANSWER_COLUMNS_PUT_REALS(answer, "after_calls", rows, count, after_calls);
+}
+
+static void put_nodes(struct answer *answer, const struct difference *difference)
+{
+    const struct difference_row *rows = difference->nodes;
+    uint32_t count = difference->tree.count;
+    ANSWER_COLUMNS_PUT_REALS(answer, "node_before_ns", rows, count, before_total_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "node_after_ns", rows, count, after_total_ns);
+}
+
+static int fill_side(struct opened_recording *row, const struct selection *selection,
+                     struct difference_side *side, struct err *err)
+{
+    *side = (struct difference_side){.recording = &row->recording,
+                                     .tree = opened_tree(row, selection, err),
+                                     .functions = opened_functions(row, selection, err)};
+    return side->tree && side->functions ? 0 : -1;
+}
+
+int compare_query(struct opened *opened, struct opened_recording *row, const struct request *request,
+                  struct answer *answer, struct err *err)
+{
+    struct opened_recording *other = opened_find(opened, request->other, err);
+    struct difference_side before, after;
+    struct difference difference;
+    const struct selection all = {.idle = request->selection.idle};
+    if (!other || fill_side(row, &all, &before, err) < 0 || fill_side(other, &all, &after, err) < 0 ||
+        difference_build(&before, &after, &difference, err) < 0)
+        return -1;
+    json_key(&answer->json, "before_ns");
+    json_unsigned(&answer->json, before.functions->total_ns);
+    json_key(&answer->json, "after_ns");
+    json_unsigned(&answer->json, after.functions->total_ns);
+    put_functions(answer, &difference);
+    put_nodes(answer, &difference);
+    int result = rectangles_put(answer, &difference.tree, err);
+    difference_clear(&difference);
+    return result;
+}

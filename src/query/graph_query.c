@@ -1,0 +1,52 @@
+/* graph: the call graph above the given shares, in graphviz's language. */
+#include "analyse/callgraph.h"
+#include "analyse/prune.h"
+#include "base/err.h"
+#include "export/dot_writer.h"
+#include "export/heat.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/request.h"
+
+static int put_graph(const struct callgraph *graph, const struct request *request, struct answer *answer,
+                     struct err *err)
+{
+    static const enum dot_writer_measure measures[] = {DOT_WRITER_TOTAL_SHARE, DOT_WRITER_SELF_SHARE};
+    const struct dot_writer_style style = {.theme = heat_find(request->view[0] ? request->view : "color"),
+                                           .skew = 1,
+                                           .time_format = "%.7g",
+                                           .measures = measures,
+                                           .measure_count = 2,
+                                           .strip = true};
+    struct bytes dot = {0};
+    if (!style.theme)
+        return err_set(err, "there is no colour map \"%s\"", request->view);
+    int result = dot_writer_write(graph, NULL, &style, &dot, err);
+    const uint32_t end = (uint32_t)dot.size;
+    if (result == 0)
+        answer_texts(answer, "dot", &dot, &end, 1);
+    bytes_clear(&dot);
+    return result;
+}
+
+int graph_query(struct opened *opened, struct opened_recording *row, const struct request *request,
+                struct answer *answer, struct err *err)
+{
+    (void)opened;
+    struct callgraph graph;
+    if (callgraph_build(&row->recording, &request->selection, &graph, err) < 0)
+        return -1;
+    const struct prune_limits limits = {.function_share = request->node_share,
+                                        .call_share = request->edge_share};
+    prune_by_limits(&graph, &limits);
+    if (request->by_self)
+        callgraph_weigh_by_self(&graph);
+    json_key(&answer->json, "functions");
+    json_unsigned(&answer->json, callgraph_kept_functions(&graph));
+    json_key(&answer->json, "calls");
+    json_unsigned(&answer->json, callgraph_kept_calls(&graph));
+    int result = put_graph(&graph, request, answer, err);
+    callgraph_clear(&graph);
+    return result;
+}

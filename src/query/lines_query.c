@@ -1,0 +1,27 @@
+/* lines: what each line of one file cost, and its text where the recording has it. */
+#include "analyse/line_heat.h"
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/request.h"
+
+int lines_query(struct opened *opened, struct opened_recording *row, const struct request *request,
+                struct answer *answer, struct err *err)
+{
+    (void)opened;
+    struct line_heat heat;
+    if (line_heat_build(&row->recording, &request->selection, request->file, &heat, err) < 0)
+        return -1;
+    double *self = answer_reals(answer, "self_ns", heat.count);
+    for (uint32_t i = 0; self && i < heat.count; i++)
+        self[i] = (double)heat.rows[i].self_ns;
+    double *total = answer_reals(answer, "total_ns", heat.count);
+    for (uint32_t i = 0; total && i < heat.count; i++)
+        total[i] = (double)heat.rows[i].total_ns;
+    double *samples = answer_reals(answer, "samples", heat.count);
+    for (uint32_t i = 0; samples && i < heat.count; i++)
+        samples[i] = (double)heat.rows[i].samples;
+    line_heat_clear(&heat);
+    return 0;
+}

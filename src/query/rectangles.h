@@ -1,0 +1,18 @@
+/*
+ * rectangles: a tree as rectangles, level by level and from left to right in each, as icicle and flame graph, sunburst
+ * and bottom-up picture draw them. A rectangle's parent has a smaller number.
+ */
+#ifndef SONDE_QUERY_RECTANGLES_H
+#define SONDE_QUERY_RECTANGLES_H
+
+#include <stdint.h>
+
+struct answer;
+struct err;
+struct tree;
+
+/* Arrays level (first of each level, and the end), parent, start, total, self (ns), code, line, calls (samples where
+ * there are no calls), and node: where it is in the tree. */
+int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* time: what one thread did as it happened, as rectangles on the time axis. */
+#include "analyse/time_order.h"
+#include "base/err.h"
+#include "query/answer.h"
+#include "query/opened.h"
+#include "query/queries.h"
+#include "query/request.h"
+
+static void put_rows(struct answer *answer, const struct time_order *order)
+{
+    uint32_t *level = answer_numbers(answer, "level", order->levels + 1);
+    for (uint32_t i = 0; level && i < order->count; i++)
+        level[order->rows[i].depth + 1] = i + 1;
+    double *start = answer_reals(answer, "start", order->count);
+    for (uint32_t i = 0; start && i < order->count; i++)
+        start[i] = (double)order->rows[i].start_ns;
+    double *total = answer_reals(answer, "total", order->count);
+    for (uint32_t i = 0; total && i < order->count; i++)
+        total[i] = (double)(order->rows[i].end_ns - order->rows[i].start_ns);
+    uint32_t *code = answer_numbers(answer, "code", order->count);
+    for (uint32_t i = 0; code && i < order->count; i++)
+        code[i] = order->rows[i].code;
+}
+
+int time_query(struct opened *opened, struct opened_recording *row, const struct request *request,
+               struct answer *answer, struct err *err)
+{
+    (void)opened;
+    struct time_order order;
+    uint32_t thread = request->selection.thread;
+    if (thread >= row->recording.threads_count)
+        return err_set(err, "there is no thread %u", thread);
+    if (time_order_build(&row->recording, &request->selection, thread, request->from_ns, request->to_ns,
+                         request->columns, &order, err) < 0)
+        return -1;
+    put_rows(answer, &order);
+    time_order_clear(&order);
+    return 0;
+}
