@@ -210,12 +210,14 @@ static void name_native_frames(const struct making *making)
 
 static void put_native_counts(struct writer *writer, const struct sample_native_counts *counts)
 {
-    if (!counts->samples)
+    if (!counts->samples && !counts->sleeping)
         return;
     put_number(writer, "native_samples", counts->samples);
     put_number(writer, "native_whole", counts->whole);
     put_number(writer, "native_guessed", counts->guessed);
     put_number(writer, "native_disagreements", counts->disagreements);
+    put_number(writer, "native_sleeping", counts->sleeping);
+    put_number(writer, "native_sleeping_whole", counts->sleeping_whole);
 }
 
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be

@@ -411,11 +411,10 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
                  const struct modules *modules, const struct walk_native_memory *memory,
                  struct walk_native_cache *cache)
 {
-    struct walk walk = {.modules = modules,
-                        .memory = memory,
-                        .cache = cache,
-                        .now = *registers,
-                        .words_left = SEARCH_WORDS_ALL};
+    struct walk walk = {.modules = modules, .memory = memory, .cache = cache, .now = *registers};
+    /* Of a thread whose frame register is not known, any frame that needs it would be searched for: what lies on a
+     * stack are return addresses of calls long over, too. */
+    walk.words_left = knows(&walk, REGISTER_RBP) ? SEARCH_WORDS_ALL : 0;
     stack->count = 0;
     stack->end = WALK_NATIVE_STUCK;
     stack->met_unmapped = false;

@@ -19,6 +19,8 @@ enum {
     NATIVE_AREA_COPY_BYTES = 16 << 10,
     NATIVE_AREA_PACKED_BYTES = 10 * NATIVE_AREA_DEPTH,
     NATIVE_AREA_ROWS_BYTES = 256 << 20,
+    NATIVE_AREA_CELLS = 256,
+    NATIVE_AREA_CELL_BYTES = 64 << 10, /* of stack */
 };
 
 /* Follows the Python frames of a record with SAMPLE_HAS_NATIVE: the outermost `shared` addresses are those of the
@@ -34,6 +36,17 @@ enum native_flag {
     NATIVE_ROOT = 1,    /* the outermost frame was reached */
     NATIVE_GUESSED = 2, /* some frame rests on a guess */
     NATIVE_CUT = 4,     /* there were more frames than places */
+    NATIVE_RAW = 8, /* not walked: `shared` is the number of the cell that holds the stack; nothing follows */
+};
+
+/* The registers and the stack of a thread that was in code which is not in the table. The recorder walks it once it
+ * has read that code, and frees the cell. */
+struct native_cell {
+    uint32_t used;
+    uint32_t size; /* of the stack that follows; its root end is missing when it was larger */
+    uint64_t low;  /* address of its first byte */
+    struct walk_native_registers registers;
+    uint8_t stack[NATIVE_AREA_CELL_BYTES];
 };
 
 /* Scratch memory and memory of the sample before; whoever has set the sample slot's `busy` owns it. */
@@ -54,8 +67,11 @@ struct native_area {
     uint32_t unknown;  /* raised by the process: a walk met code that is not in the table */
     uint64_t table_at; /* distance of the newest table from the start of this struct; 0 = none yet */
     uint64_t rows_used;
+    uint32_t
+        hopeless; /* set by the recorder: unknown code is no new code, so that keeping the stack is no use */
     uint64_t forked_from; /* the process whose table is used as long as there is none; 0 = none */
     struct native_slot slots[SAMPLE_AREA_SLOTS];
+    struct native_cell cells[NATIVE_AREA_CELLS];
     _Alignas(8) uint8_t rows[NATIVE_AREA_ROWS_BYTES];
 };
 

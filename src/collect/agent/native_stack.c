@@ -161,6 +161,34 @@ static void fill_head(struct native_slot *slot, const struct walk_native_stack *
                    (stack->end == WALK_NATIVE_FULL ? NATIVE_CUT : 0) | (guessed ? NATIVE_GUESSED : 0));
 }
 
+static uint32_t take_cell(struct native_area *area)
+{
+    for (uint32_t i = 0; i < NATIVE_AREA_CELLS; i++) {
+        uint32_t unused = 0;
+        if (!area->cells[i].used && __atomic_compare_exchange_n(&area->cells[i].used, &unused, 1, false,
+                                                                __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return i;
+    }
+    return NATIVE_AREA_CELLS;
+}
+
+/* The walk met code that the recorder does not know yet: it gets the stack itself. */
+static void keep_stack(struct native_walker *walker, const struct walk_native_registers *registers,
+                       const struct walk_native_range *range, struct native_head *head)
+{
+    uint32_t place = walker->area->hopeless ? NATIVE_AREA_CELLS : take_cell(walker->area);
+    __atomic_fetch_add(&walker->area->unknown, 1, __ATOMIC_RELEASE);
+    if (place == NATIVE_AREA_CELLS)
+        return;
+    struct native_cell *cell = &walker->area->cells[place];
+    uint64_t size = range->high > range->low ? range->high - range->low : 0;
+    cell->size = (uint32_t)(size < sizeof cell->stack ? size : sizeof cell->stack);
+    cell->low = range->low;
+    cell->registers = *registers;
+    memcpy(cell->stack, range->bytes, cell->size);
+    *head = (struct native_head){.shared = (uint16_t)place, .flags = NATIVE_RAW};
+}
+
 static bool walk(struct native_walker *walker, struct native_slot *slot,
                  const struct walk_native_registers *registers, const struct walk_native_range *ranges,
                  size_t range_count, struct native_head *head)
@@ -173,9 +201,9 @@ static bool walk(struct native_walker *walker, struct native_slot *slot,
     if (!modules)
         return false;
     walk_native(&stack, registers, modules, &memory, &walker->cache);
-    if (stack.met_unmapped)
-        __atomic_fetch_add(&walker->area->unknown, 1, __ATOMIC_RELEASE);
     fill_head(slot, &stack, head);
+    if (stack.met_unmapped)
+        keep_stack(walker, registers, &ranges[0], head);
     return stack.count > 0;
 }
 
@@ -226,11 +254,19 @@ bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *s
     if (!read_registers(pid, tid, &registers))
         return false;
     struct walk_native_range range = copy_stack(slot, registers.value[REGISTER_RSP]);
-    return walk(walker, slot, &registers, &range, 1, head);
+    return range.high > range.low && walk(walker, slot, &registers, &range, 1, head);
+}
+
+void native_stack_drop(struct native_walker *walker, const struct native_head *head)
+{
+    if (head->flags & NATIVE_RAW)
+        __atomic_store_n(&walker->area->cells[head->shared].used, 0, __ATOMIC_RELEASE);
 }
 
 void native_stack_keep(struct native_slot *slot, const struct native_head *head)
 {
+    if (head->flags & NATIVE_RAW)
+        return;
     memcpy(&slot->before[head->shared], &slot->now[head->shared], head->count * sizeof slot->now[0]);
     slot->depth = (uint32_t)head->shared + head->count;
 }
@@ -239,6 +275,7 @@ void native_stack_keep(struct native_slot *slot, const struct native_head *head)
 
 void native_stack_ask(struct native_walker *walker)
 {
+    walker->area->hopeless = 0;
     __atomic_fetch_add(&walker->area->loads, 1, __ATOMIC_RELEASE);
 }
 

@@ -5,8 +5,8 @@
  *
  * Of a sleeping thread the kernel tells the stack pointer and the program counter (/proc/PID/task/TID/syscall) to
  * whoever might trace it. Nothing is sent to the thread: it never sees an interrupted call. The other registers are
- * not known; a frame that needs one of them before it was found saved on the stack is guessed and marked. Where the
- * kernel refuses, a sleeping thread has its Python frames alone.
+ * not known: at a frame that needs one of them before it was found saved on the stack the walk ends, and the Python
+ * frames tell the rest. Where the kernel refuses, a sleeping thread has its Python frames alone.
  */
 #ifndef SONDE_COLLECT_AGENT_NATIVE_STACK_H
 #define SONDE_COLLECT_AGENT_NATIVE_STACK_H
@@ -37,8 +37,9 @@ bool native_stack_of_context(struct native_walker *walker, struct native_slot *s
                              const ucontext_t *context, struct native_head *head);
 bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *slot, uint32_t pid,
                              uint32_t tid, struct native_head *head);
-/* What was packed last is in the ring: the next stack is told as a difference from it. */
+/* What was packed last is in the ring, and the next stack is told as a difference from it; or it is not. */
 void native_stack_keep(struct native_slot *slot, const struct native_head *head);
+void native_stack_drop(struct native_walker *walker, const struct native_head *head);
 
 /* Libraries were loaded or unloaded: asks the recorder to look at the process's code anew. */
 void native_stack_ask(struct native_walker *walker);

@@ -97,7 +97,7 @@ static struct native_slot *native_slot_of(const struct stack_reader *reader, con
 }
 
 static bool write_sample(struct sample_area *area, struct sample_slot *slot, struct sample_record *record,
-                         uint32_t depth, const struct native_part *native)
+                         uint32_t depth, const struct stack_reader *reader, const struct native_part *native)
 {
     uint16_t shared = 0;
     while (shared < depth && shared < slot->depth &&
@@ -114,6 +114,8 @@ static bool write_sample(struct sample_area *area, struct sample_slot *slot, str
     };
     if (!sample_area_put(slot, record, parts, native->slot ? 3 : 1)) {
         __atomic_fetch_add(&area->lost_full, record->count, __ATOMIC_RELAXED);
+        if (native->slot)
+            native_stack_drop(reader->native, &native->head);
         return false;
     }
     memcpy(&slot->before[shared], &slot->now[shared], record->frames * sizeof slot->now[0]);
@@ -166,7 +168,7 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
     if (state)
         record.state |= extra_frames_find(&extra, area, slot, &reader->process, reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &reader->process, walk.count, &extra);
-    if (write_sample(area, slot, &record, depth, &native))
+    if (write_sample(area, slot, &record, depth, reader, &native))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
     return true;
 }
@@ -200,9 +202,12 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
     if (native.slot && !native_stack_of_sleeper(reader->native, native.slot, (uint32_t)area->pid,
                                                 (uint32_t)slot->tid, &native.head))
         native.slot = NULL;
-    if (!still(context) || (!slot->state && !native.slot))
+    if (!still(context) || (!slot->state && !native.slot)) {
+        if (native.slot)
+            native_stack_drop(reader->native, &native.head);
         return false;
-    bool written = write_sample(area, slot, &record, depth, &native);
+    }
+    bool written = write_sample(area, slot, &record, depth, reader, &native);
     if (written)
         area->idle += count;
     return written;

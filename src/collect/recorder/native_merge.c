@@ -25,12 +25,12 @@ static size_t count_evaluators(const struct native_merge_stacks *stacks)
     return count;
 }
 
-/* A stack that was cut off has no outermost entry. */
+/* A stack that was cut off has no outermost entry; frames without one in a whole stack are no evaluator's. */
 static size_t count_runs(const struct native_merge_stacks *stacks)
 {
     size_t count = 0;
     for (size_t index = 0; index < stacks->python_count; index++)
-        count += stacks->python[index] || index + 1 == stacks->python_count;
+        count += stacks->python[index] || (index + 1 == stacks->python_count && !stacks->python_is_whole);
     return count;
 }
 
@@ -52,12 +52,13 @@ size_t native_merge(const struct native_merge_stacks *stacks, struct native_merg
 {
     struct merge merge = {.stacks = stacks, .frames = frames};
     size_t evaluators = count_evaluators(stacks), runs = count_runs(stacks);
-    /* Where both roots are sure, an evaluator too many is an inner one that has not linked its frame yet, and a run
-     * too many is one whose evaluator was passed over further in. Else the innermost ends are what is sure. */
+    /* Where both roots are sure, an evaluator too many is the innermost, which has not linked its frame yet or has
+     * unlinked it already, and a run too many is one whose evaluator was passed over further in. Else the innermost
+     * ends are what is sure. */
     bool whole = stacks->native_is_whole && stacks->python_is_whole;
     size_t idle = whole && evaluators > runs ? evaluators - runs : 0;
     size_t early = whole && evaluators && runs > evaluators ? runs - evaluators : 0;
-    *agrees = evaluators == runs;
+    *agrees = evaluators == runs || idle == 1;
     for (size_t index = 0; index < stacks->native_count; index++) {
         bool evaluator = is_evaluator(stacks, index), piece = stacks->native[index] == NATIVE_MERGE_PIECE;
         if (!evaluator && piece)

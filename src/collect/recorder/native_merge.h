@@ -2,9 +2,10 @@
  * native_merge: one stack out of a thread's native frames and its Python frames. Arrays in, array out.
  *
  * Every evaluator frame on the native stack runs a run of Python frames: the innermost evaluator the innermost ones
- * up to the first that C code called, and so on outwards. It is replaced by them. Where the two do not agree (a
- * native stack that could not be followed to its root, an evaluator that has not linked its frame yet) the frames
- * are placed as well as can be, none is left out, and the result says so.
+ * up to the first that C code called, and so on outwards. It is replaced by them. The innermost evaluator may have
+ * none: it has not linked its frame yet, or has unlinked it already; it then stays, as a native frame. Where the two
+ * do not agree otherwise (a native stack that could not be followed to its root, frames that were guessed) the
+ * frames are placed as well as can be, none is left out, and the result says so.
  *
  * All arrays are innermost first.
  */

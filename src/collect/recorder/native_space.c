@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "collect/agent/native_area.h"
 #include "collect/outside/process_image.h"
 #include "store/writer.h"
 
@@ -33,8 +32,10 @@ struct native_space {
     struct map known;  /* address → index of `codes` */
     struct native_code *codes;
     size_t code_count, code_capacity;
+    struct modules *table;   /* of `places` */
     uint32_t loads, unknown; /* of the area, when the map was last read */
     uint64_t changed_ns, next_ns, pause_ns;
+    struct walk_native_frame frames[NATIVE_AREA_DEPTH]; /* while a stack is walked */
     struct err problem;
 };
 
@@ -64,20 +65,40 @@ static const struct rows *rows_in_area(struct native_space *space, const struct 
     return room;
 }
 
-static void publish(struct native_space *space)
+static size_t table_bytes(const struct native_space *space)
 {
-    struct modules *modules =
-        take_room(space->area, sizeof *modules + space->count * sizeof modules->entries[0]);
-    if (!modules)
-        return;
+    return sizeof(struct modules) + space->count * sizeof(struct modules_entry);
+}
+
+static void fill_table(struct native_space *space, struct modules *modules, bool in_area)
+{
     modules->generation = ++space->files->generation;
     modules->count = 0;
     for (size_t i = 0; i < space->count; i++) {
         const struct place *place = &space->places[i];
-        modules_add(modules, place->start, place->end, place->bias, rows_in_area(space, place->file));
+        modules_add(modules, place->start, place->end, place->bias,
+                    in_area ? rows_in_area(space, place->file) : place->file->rows);
     }
+}
+
+/* For the process. */
+static void publish(struct native_space *space)
+{
+    struct modules *modules = take_room(space->area, table_bytes(space));
+    if (!modules)
+        return;
+    fill_table(space, modules, true);
     __atomic_store_n(&space->area->table_at, (uint64_t)((uint8_t *)modules - (uint8_t *)space->area),
                      __ATOMIC_RELEASE);
+}
+
+/* For ourselves: nothing that the process could have written to. */
+static void make_own_table(struct native_space *space)
+{
+    free(space->table);
+    space->table = malloc(table_bytes(space));
+    if (space->table)
+        fill_table(space, space->table, false);
 }
 
 /* ---- the map ---- */
@@ -159,6 +180,7 @@ static bool read_map(struct native_space *space)
     space->places = places;
     space->count = count;
     map_clear(&space->known);
+    make_own_table(space);
     return true;
 }
 
@@ -184,10 +206,37 @@ bool native_space_step(struct native_space *space)
         }
         if (!has_loaded || changed)
             look_again_later(space, changed, now_ns);
+        space->area->hopeless = !has_loaded && !changed;
         space->loads = loads;
         space->unknown = unknown;
     }
     return now_ns - space->changed_ns < EAGER_NS;
+}
+
+/* ---- stacks ---- */
+
+uint32_t native_space_walk(struct native_space *space, uint32_t number, uint64_t addresses[NATIVE_AREA_DEPTH],
+                           uint16_t *flags)
+{
+    *flags = 0;
+    if (number >= NATIVE_AREA_CELLS || !space->table)
+        return 0;
+    struct native_cell *cell = &space->area->cells[number];
+    struct walk_native_registers registers = cell->registers;
+    uint64_t low = cell->low, size = cell->size < sizeof cell->stack ? cell->size : sizeof cell->stack;
+    const struct walk_native_range range = {low, low + size, cell->stack};
+    const struct walk_native_memory memory = {.ranges = &range, .range_count = 1};
+    struct walk_native_stack stack = {.frames = space->frames, .capacity = NATIVE_AREA_DEPTH};
+    walk_native(&stack, &registers, space->table, &memory, NULL);
+    __atomic_store_n(&cell->used, 0, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < stack.count; i++) {
+        const struct walk_native_frame *frame = &space->frames[stack.count - 1 - i];
+        addresses[i] = frame->address - (frame->flags & WALK_NATIVE_RETURN ? 1 : 0);
+    }
+    bool guessed = stack.count && space->frames[stack.count - 1].flags & WALK_NATIVE_GUESSED;
+    *flags = (uint16_t)((stack.end == WALK_NATIVE_ROOT ? NATIVE_ROOT : 0) | (guessed ? NATIVE_GUESSED : 0) |
+                        (stack.end == WALK_NATIVE_FULL ? NATIVE_CUT : 0));
+    return (uint32_t)stack.count;
 }
 
 /* ---- addresses ---- */
@@ -263,6 +312,7 @@ struct native_space *native_space_new(struct native_files *files, struct native_
         if (space->places) {
             memcpy(space->places, parent->places, parent->count * sizeof *space->places);
             space->count = parent->count;
+            make_own_table(space);
         }
     } else {
         space->loads = area->loads - 1;
@@ -278,6 +328,7 @@ void native_space_free(struct native_space *space)
     map_clear(&space->images);
     map_clear(&space->known);
     free(space->places);
+    free(space->table);
     free(space->gone);
     free(space->codes);
     free(space);

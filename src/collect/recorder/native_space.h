@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/agent/native_area.h"
 #include "collect/recorder/native_files.h"
 
-struct native_area;
 struct native_space;
 
 struct native_code {
@@ -31,6 +31,11 @@ void native_space_free(struct native_space *space);
 
 /* Answers the process if it has asked. True while it asks so often that it should be looked after soon. */
 bool native_space_step(struct native_space *space);
+
+/* The stack that a thread left in a cell of the area, which is free afterwards: its addresses as native_head
+ * describes them, outermost first. Gives how many; the flags go to `flags`. */
+uint32_t native_space_walk(struct native_space *space, uint32_t cell, uint64_t addresses[NATIVE_AREA_DEPTH],
+                           uint16_t *flags);
 
 /* The code at an address, as native_head describes addresses. */
 struct native_code native_space_find(struct native_space *space, uint64_t address);

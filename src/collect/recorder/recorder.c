@@ -131,6 +131,16 @@ static uint64_t call_cost_ns(const struct arena *arena)
     return minor < sizeof costs_ns ? costs_ns[minor] : 40;
 }
 
+static void add_native(struct sample_native_counts *sum, const struct sample_native_counts *counts)
+{
+    sum->samples += counts->samples;
+    sum->whole += counts->whole;
+    sum->guessed += counts->guessed;
+    sum->disagreements += counts->disagreements;
+    sum->sleeping += counts->sleeping;
+    sum->sleeping_whole += counts->sleeping_whole;
+}
+
 static void add_up(struct recorder_result *result, const struct followed *followed)
 {
     if (followed->sample_drain) {
@@ -139,10 +149,7 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         result->errors += counts.errors;
         result->sampler_cpu_ns += counts.sampler_cpu_ns;
         result->slowdown_ns += counts.slowdown_ns;
-        result->native.samples += counts.native.samples;
-        result->native.whole += counts.native.whole;
-        result->native.guessed += counts.native.guessed;
-        result->native.disagreements += counts.native.disagreements;
+        add_native(&result->native, &counts.native);
         return;
     }
     result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory);

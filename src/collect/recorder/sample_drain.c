@@ -17,11 +17,20 @@
 #define SIGNAL_COST_NS 5000
 #define MERGED_MAX     (SAMPLE_AREA_DEPTH + NATIVE_AREA_DEPTH)
 
-/* The last native stack of a thread. */
+/* A native stack of a thread. */
 struct drained_native {
     uint32_t depth;
     uint16_t flags;                        /* enum native_flag */
     uint64_t addresses[NATIVE_AREA_DEPTH]; /* outermost first */
+};
+
+/* What merging one stack needs. */
+struct merging {
+    struct drained_native raw; /* one that we walk ourselves */
+    uint8_t packed[NATIVE_AREA_PACKED_BYTES];
+    struct native_code codes[NATIVE_AREA_DEPTH];
+    uint8_t kinds[NATIVE_AREA_DEPTH], entries[SAMPLE_AREA_DEPTH];
+    struct native_merge_frame frames[MERGED_MAX];
 };
 
 /* What is known of the thread in a slot. */
@@ -31,7 +40,7 @@ struct drained_slot {
     uint32_t name;       /* the string of its name */
     uint32_t depth;
     struct sample_frame frames[SAMPLE_AREA_DEPTH]; /* of its last sample, outermost first */
-    struct drained_native *native;                 /* NULL = none yet */
+    struct drained_native *native;                 /* its last that came as a difference; NULL = none yet */
     /* the same with native frames merged in, as it is in the file */
     uint32_t path_depth;
     struct node path[MERGED_MAX]; /* outermost first; `parent` is not set */
@@ -47,6 +56,7 @@ struct sample_drain {
     uint32_t *codes;            /* the file's ids by row; NOT_MAPPED = not asked for yet */
     struct map lines;           /* (row, offset) → line */
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
+    struct merging merging;
     struct sample_counts counts;
     double ns_per_tick;
     uint64_t senseless;
@@ -211,49 +221,52 @@ static void place_python(struct sample_drain *drain, struct drained_slot *draine
     drained->state = 0;
 }
 
-static void count_native(struct sample_drain *drain, const struct drained_native *native, uint32_t count,
-                         bool agrees)
+static void count_native(struct sample_drain *drain, const struct drained_native *native,
+                         const struct sample_record *record, bool agrees)
 {
     struct sample_native_counts *counts = &drain->counts.native;
-    counts->samples += count;
-    counts->whole += native->flags & NATIVE_ROOT ? count : 0;
-    counts->guessed += native->flags & NATIVE_GUESSED ? count : 0;
-    counts->disagreements += agrees ? 0 : count;
+    bool whole = native->flags & NATIVE_ROOT;
+    if (!(record->state & SAMPLE_RUNNING)) {
+        counts->sleeping += record->count;
+        counts->sleeping_whole += whole ? record->count : 0;
+        return;
+    }
+    counts->samples += record->count;
+    counts->whole += whole ? record->count : 0;
+    counts->guessed += native->flags & NATIVE_GUESSED ? record->count : 0;
+    counts->disagreements += agrees ? 0 : record->count;
 }
 
 /* Python and native frames as one stack. */
 static void place_merged(struct sample_drain *drain, struct drained_slot *drained,
-                         const struct sample_record *record)
+                         const struct sample_record *record, const struct drained_native *native)
 {
-    static struct native_merge_frame merged[MERGED_MAX];
-    static struct native_code codes[NATIVE_AREA_DEPTH];
-    static uint8_t kinds[NATIVE_AREA_DEPTH], entries[SAMPLE_AREA_DEPTH];
-    const struct drained_native *native = drained->native;
+    struct merging *merging = &drain->merging;
     for (uint32_t i = 0; i < native->depth; i++) {
-        codes[i] = native_space_find(drain->space, native->addresses[native->depth - 1 - i]);
-        kinds[i] = (uint8_t)codes[i].kind;
+        merging->codes[i] = native_space_find(drain->space, native->addresses[native->depth - 1 - i]);
+        merging->kinds[i] = (uint8_t)merging->codes[i].kind;
     }
     for (uint32_t i = 0; i < drained->depth; i++)
-        entries[i] = (drained->frames[drained->depth - 1 - i].code & SAMPLE_FRAME_ENTRY) != 0;
-    const struct native_merge_stacks stacks = {.native = kinds,
+        merging->entries[i] = (drained->frames[drained->depth - 1 - i].code & SAMPLE_FRAME_ENTRY) != 0;
+    const struct native_merge_stacks stacks = {.native = merging->kinds,
                                                .native_count = native->depth,
                                                .native_is_whole = native->flags & NATIVE_ROOT,
-                                               .python = entries,
+                                               .python = merging->entries,
                                                .python_count = drained->depth,
                                                .python_is_whole = !(record->state & SAMPLE_CUT)};
     bool agrees;
-    uint32_t count = (uint32_t)native_merge(&stacks, merged, &agrees);
+    uint32_t count = (uint32_t)native_merge(&stacks, merging->frames, &agrees);
     for (uint32_t i = 0; i < count; i++) {
-        const struct native_merge_frame *frame = &merged[count - 1 - i];
+        const struct native_merge_frame *frame = &merging->frames[count - 1 - i];
         if (frame->is_python)
             put_python(drain, drained, i, drained->depth - 1 - frame->index);
         else
-            put_node(drain, drained, i, codes[frame->index].code, 0);
+            put_node(drain, drained, i, merging->codes[frame->index].code, 0);
     }
     drained->path_depth = count;
-    drained->state = (uint8_t)((count && !merged[0].is_python ? SAMPLE_NATIVE : 0) |
+    drained->state = (uint8_t)((count && !merging->frames[0].is_python ? SAMPLE_NATIVE : 0) |
                                (native->flags & NATIVE_CUT ? SAMPLE_CUT : 0));
-    count_native(drain, native, record->count, agrees);
+    count_native(drain, native, record, agrees);
 }
 
 static void write_row(struct sample_drain *drain, const struct drained_slot *drained,
@@ -271,45 +284,74 @@ static void write_row(struct sample_drain *drain, const struct drained_slot *dra
     drain->counts.samples += record->count;
 }
 
-/* The native part of a record, at `at` of the ring, `left` bytes of it. False when it makes no sense. */
-static bool take_native(struct drained_slot *drained, const struct sample_slot *slot, uint64_t at,
-                        size_t left)
+static bool unpack(struct merging *merging, struct drained_native *native, const struct sample_slot *slot,
+                   uint64_t at, const struct native_head *head)
 {
-    static uint8_t packed[NATIVE_AREA_PACKED_BYTES];
-    struct native_head head;
-    if (!drained->native)
-        drained->native = calloc(1, sizeof *drained->native);
-    struct drained_native *native = drained->native;
-    if (!native || left < sizeof head)
+    if (head->shared > native->depth || head->count > NATIVE_AREA_DEPTH - head->shared ||
+        head->bytes > sizeof merging->packed)
         return false;
-    copy_out(slot, at, &head, sizeof head);
-    if (head.shared > native->depth || head.count > NATIVE_AREA_DEPTH - head.shared ||
-        head.bytes != left - sizeof head || head.bytes > sizeof packed)
-        return false;
-    copy_out(slot, at + sizeof head, packed, head.bytes);
-    struct cursor differences = cursor_on(packed, head.bytes);
-    uint64_t last = head.shared ? native->addresses[head.shared - 1] : 0;
-    native->depth = (uint32_t)head.shared + head.count;
-    native->flags = head.flags;
-    for (uint32_t i = head.shared; i < native->depth; i++)
+    copy_out(slot, at, merging->packed, head->bytes);
+    struct cursor differences = cursor_on(merging->packed, head->bytes);
+    uint64_t last = head->shared ? native->addresses[head->shared - 1] : 0;
+    native->depth = (uint32_t)head->shared + head->count;
+    native->flags = head->flags;
+    for (uint32_t i = head->shared; i < native->depth; i++)
         last = native->addresses[i] = last + (uint64_t)cursor_get_signed(&differences);
     return !differences.failed;
 }
 
-/* False when the record makes no sense. */
+/* The native part of a record, `left` bytes of it. NULL when it makes no sense. */
+static const struct drained_native *take_native(struct sample_drain *drain, struct drained_slot *drained,
+                                                const struct sample_slot *slot, uint64_t at, size_t left)
+{
+    struct native_head head;
+    struct drained_native *raw = &drain->merging.raw;
+    if (!drained->native)
+        drained->native = calloc(1, sizeof *drained->native);
+    if (!drained->native || left < sizeof head)
+        return NULL;
+    copy_out(slot, at, &head, sizeof head);
+    if (head.bytes != left - sizeof head)
+        return NULL;
+    if (head.flags & NATIVE_RAW) {
+        raw->depth = native_space_walk(drain->space, head.shared, raw->addresses, &raw->flags);
+        return raw;
+    }
+    return unpack(&drain->merging, drained->native, slot, at + sizeof head, &head) ? drained->native : NULL;
+}
+
+/* False when the record makes no sense. Gives the size of what lies before the native part. */
 static bool take_frames(struct drained_slot *drained, const struct sample_slot *slot, uint64_t at,
-                        const struct sample_record *record)
+                        const struct sample_record *record, size_t *used)
 {
     size_t size = record->frames * sizeof(struct sample_frame), left = record->bytes - sizeof *record;
-    if (record->shared > drained->depth || record->frames > SAMPLE_AREA_DEPTH - record->shared || size > left)
+    bool alone = !(record->flags & SAMPLE_HAS_NATIVE);
+    if (record->shared > drained->depth || record->frames > SAMPLE_AREA_DEPTH - record->shared ||
+        size > left || (alone && size != left))
         return false;
     copy_out(slot, at + sizeof *record, &drained->frames[record->shared], size);
     drained->depth = (uint32_t)record->shared + record->frames;
-    if (record->flags & SAMPLE_HAS_NATIVE)
-        return take_native(drained, slot, at + sizeof *record + size, left - size);
-    return left == size;
+    *used = sizeof *record + size;
+    return true;
 }
 
+static bool take_stack(struct sample_drain *drain, struct drained_slot *drained,
+                       const struct sample_slot *slot, uint64_t at, const struct sample_record *record)
+{
+    size_t used;
+    if (!take_frames(drained, slot, at, record, &used))
+        return false;
+    if (!(record->flags & SAMPLE_HAS_NATIVE) || !drain->space) {
+        place_python(drain, drained);
+        return true;
+    }
+    const struct drained_native *native = take_native(drain, drained, slot, at + used, record->bytes - used);
+    if (native)
+        place_merged(drain, drained, record, native);
+    return native;
+}
+
+/* False when the record makes no sense. */
 static bool take_record(struct sample_drain *drain, struct drained_slot *drained,
                         const struct sample_slot *slot, uint64_t at, const struct sample_record *record,
                         const struct clock_rate *rate)
@@ -318,14 +360,8 @@ static bool take_record(struct sample_drain *drain, struct drained_slot *drained
         drain->counts.errors += record->count;
         return true;
     }
-    if (!(record->flags & SAMPLE_AGAIN)) {
-        if (!take_frames(drained, slot, at, record))
-            return false;
-        if (record->flags & SAMPLE_HAS_NATIVE && drain->space)
-            place_merged(drain, drained, record);
-        else
-            place_python(drain, drained);
-    }
+    if (!(record->flags & SAMPLE_AGAIN) && !take_stack(drain, drained, slot, at, record))
+        return false;
     write_row(drain, drained, record, rate);
     return true;
 }

@@ -24,12 +24,13 @@ void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate
 /* The last step: threads end, losses are noted. */
 void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
 
-/* Of samples with native frames. */
+/* Of samples with native frames, repeated ones not counted: of threads that ran, and of those that slept. */
 struct sample_native_counts {
     uint64_t samples;
     uint64_t whole;         /* followed to the root */
     uint64_t guessed;       /* some frame rests on a guess */
-    uint64_t disagreements; /* evaluators and Python's own calls from C are not equally many */
+    uint64_t disagreements; /* evaluators and Python's own calls from C do not go together */
+    uint64_t sleeping, sleeping_whole;
 };
 
 struct sample_counts {
