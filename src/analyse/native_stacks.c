@@ -172,9 +172,17 @@ static uint32_t find_node(struct naming *naming, struct node node)
     return id;
 }
 
+/* Whether nothing of the program is above; a made-up frame (garbage collection) is not. */
+static bool is_top(const struct naming *naming, uint32_t node)
+{
+    const struct node *nodes = naming->recording->nodes;
+    return node == 0 ||
+           (nodes[node].parent == 0 && naming->recording->codes[nodes[node].code].kind == CODE_OTHER);
+}
+
 static uint32_t add_frame(struct naming *naming, uint32_t parent, const struct native_frame *frame)
 {
-    if (!naming->internals && (frame->is_internal || (frame->is_root && parent == 0)))
+    if (!naming->internals && (frame->is_internal || (frame->is_root && is_top(naming, parent))))
         return parent;
     const struct node *above = &naming->recording->nodes[parent];
     if (frame->is_body && above->code == frame->code && map_get(&naming->wrappers, parent) != MAP_NONE)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "store/chunk.h"
 #include "store/compress.h"
 #include "store/natives.h"
@@ -119,7 +120,8 @@ static void tell_progress(struct finalizing *at, uint32_t done)
     if (now_ns - since_ns < PROGRESS_AFTER_NS)
         return;
     at->told_ns = now_ns;
-    message_hint("naming native functions: %u of %u addresses", done, at->recording.addresses_count);
+    if (progress_is_wanted())
+        progress_show_part("naming native functions", done, at->recording.addresses_count);
 }
 
 static void name_address(struct finalizing *at, const struct code_address *address)
@@ -145,6 +147,8 @@ static void name_all(struct finalizing *at)
             name_address(at, address);
         tell_progress(at, i);
     }
+    if (at->told_ns && progress_is_wanted())
+        progress_wipe();
 }
 
 static char *problem_new(const struct finalizing *at, uint32_t number)

@@ -26,6 +26,13 @@ void progress_show(uint64_t elapsed_ns, uint64_t samples, uint64_t errors)
     shown = true;
 }
 
+void progress_show_part(const char *what, uint64_t done, uint64_t all)
+{
+    fprintf(stderr, "\r\033[Ksonde: %s: %" PRIu64 " of %" PRIu64 "\r", what, done, all);
+    fflush(stderr);
+    shown = true;
+}
+
 void progress_wipe(void)
 {
     if (!shown)

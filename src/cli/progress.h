@@ -10,6 +10,8 @@
 
 bool progress_is_wanted(void);
 void progress_show(uint64_t elapsed_ns, uint64_t samples, uint64_t errors);
+/* The same for work after the run, of which so much is done. */
+void progress_show_part(const char *what, uint64_t done, uint64_t all);
 void progress_wipe(void);
 
 #endif

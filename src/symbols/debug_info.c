@@ -15,6 +15,9 @@
 
 #include "base/bytes.h"
 
+#define SCOPES_MAX  64  /* functions inlined in one another, and scopes that functions are searched in */
+#define NESTING_MAX 512 /* blocks and inlined functions */
+
 /* Code of one compilation unit. libdw's own table (.debug_aranges) is missing in what clang makes. */
 struct unit_range {
     uint64_t start;
@@ -22,12 +25,25 @@ struct unit_range {
     Dwarf_Off unit;
 };
 
+/* A function of a unit, by its place in the debug data. libdw would read the whole unit for each address. */
+struct function_range {
+    uint64_t start;
+    uint64_t end;
+    Dwarf_Off function;
+};
+
+struct unit_functions {
+    Dwarf_Off unit;
+    struct bytes ranges; /* struct function_range, by start */
+};
+
 struct debug_info {
     Dwfl *session;
     Dwfl_Module *module;
     Dwarf *dwarf;
-    Dwarf_Addr bias; /* address in the debug data + bias = address in the module */
-    struct bytes ranges;
+    Dwarf_Addr bias;        /* address in the debug data + bias = address in the module */
+    struct bytes ranges;    /* struct unit_range, by start */
+    struct bytes functions; /* struct unit_functions, of units that were asked for */
     Dwfl_Callbacks callbacks;
     char *search_path;
 };
@@ -117,6 +133,9 @@ void debug_info_close(struct debug_info *info)
         return;
     if (info->session)
         dwfl_end(info->session);
+    for (size_t i = 0; i < info->functions.size / sizeof(struct unit_functions); i++)
+        bytes_clear(&((struct unit_functions *)(void *)info->functions.data)[i].ranges);
+    bytes_clear(&info->functions);
     bytes_clear(&info->ranges);
     free(info->search_path);
     free(info);
@@ -189,38 +208,124 @@ static void give(const struct debug_info_frame *frame, Dwarf_Die *unit, debug_in
     sink(context, &whole);
 }
 
-/* From the innermost scope outwards to the function itself. */
-static bool give_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, int count, struct debug_info_frame frame,
-                        debug_info_sink *sink, void *context)
+/* ---- functions of a unit ---- */
+
+static int by_function_start(const void *left, const void *right)
 {
-    for (int index = 0; index < count; index++) {
-        int tag = dwarf_tag(&scopes[index]);
-        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-            continue;
-        frame.symbol = symbol_of(&scopes[index]);
-        frame.is_inlined = tag == DW_TAG_inlined_subroutine;
-        if (frame.symbol)
-            give(&frame, unit, sink, context);
-        if (!frame.is_inlined)
-            return frame.symbol;
-        set_call_site(&frame, unit, &scopes[index]);
+    const struct function_range *one = left, *other = right;
+    return (one->start > other->start) - (one->start < other->start);
+}
+
+static void add_function(struct bytes *ranges, Dwarf_Die *function)
+{
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t next = 0; (next = dwarf_ranges(function, next, &base, &start, &end)) > 0;) {
+        struct function_range range = {start, end, dwarf_dieoffset(function)};
+        if (start < end)
+            bytes_put(ranges, &range, sizeof range);
     }
+}
+
+/* Functions lie in the unit itself, and in what may be nested in it: namespaces, classes, modules, functions. */
+static void list_functions(struct bytes *ranges, Dwarf_Die *scope, unsigned depth)
+{
+    Dwarf_Die child;
+    if (depth > SCOPES_MAX || dwarf_child(scope, &child) != 0)
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram)
+            add_function(ranges, &child);
+        if (tag == DW_TAG_subprogram || tag == DW_TAG_namespace || tag == DW_TAG_module ||
+            tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_lexical_block)
+            list_functions(ranges, &child, depth + 1);
+    } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static const struct bytes *functions_of(struct debug_info *info, Dwarf_Die *unit)
+{
+    struct unit_functions *known = (struct unit_functions *)(void *)info->functions.data;
+    size_t count = info->functions.size / sizeof *known;
+    for (size_t i = count; i-- > 0;)
+        if (known[i].unit == dwarf_dieoffset(unit))
+            return &known[i].ranges;
+    struct unit_functions added = {.unit = dwarf_dieoffset(unit)};
+    list_functions(&added.ranges, unit, 0);
+    if (added.ranges.size)
+        qsort(added.ranges.data, added.ranges.size / sizeof(struct function_range),
+              sizeof(struct function_range), by_function_start);
+    bytes_put(&info->functions, &added, sizeof added);
+    if (info->functions.failed) {
+        bytes_clear(&added.ranges);
+        return NULL;
+    }
+    return &((struct unit_functions *)(void *)info->functions.data)[count].ranges;
+}
+
+/* Functions do not overlap: the one that begins last before the address holds it, or none does. */
+static bool find_function(struct debug_info *info, Dwarf_Die *unit, uint64_t address, Dwarf_Die *function)
+{
+    const struct bytes *list = functions_of(info, unit);
+    const struct function_range *ranges =
+        list ? (const struct function_range *)(const void *)list->data : NULL;
+    size_t low = 0, high = list ? list->size / sizeof *ranges : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && address < ranges[low - 1].end &&
+           dwarf_offdie(info->dwarf, ranges[low - 1].function, function);
+}
+
+/* ---- frames ---- */
+
+/* What holds the address inside a function, from the function inwards; false when nothing more does. */
+static bool find_inner(Dwarf_Die *scope, uint64_t address, Dwarf_Die *inner)
+{
+    if (dwarf_child(scope, inner) != 0)
+        return false;
+    do {
+        int tag = dwarf_tag(inner);
+        if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+            dwarf_haspc(inner, address) > 0)
+            return true;
+    } while (dwarf_siblingof(inner, inner) == 0);
     return false;
 }
 
-/* dwarf_getscopes ends in the abstract function of an inlined one; the concrete nest begins anew from there. */
-static bool find_scopes(Dwarf_Die *unit, uint64_t address, const struct debug_info_frame *frame,
+/* The function, and below it what was inlined there; blocks count for nothing. */
+static size_t find_scopes(struct debug_info *info, Dwarf_Die *unit, uint64_t address,
+                          Dwarf_Die scopes[static SCOPES_MAX])
+{
+    Dwarf_Die at, inner;
+    size_t count = 0;
+    if (!find_function(info, unit, address, &at))
+        return 0;
+    scopes[count++] = at;
+    for (unsigned depth = 0; depth < NESTING_MAX && find_inner(&at, address, &inner); depth++) {
+        at = inner;
+        if (dwarf_tag(&at) == DW_TAG_inlined_subroutine && count < SCOPES_MAX)
+            scopes[count++] = at;
+    }
+    return count;
+}
+
+/* From the innermost outwards to the function itself. */
+static bool give_scopes(Dwarf_Die *unit, Dwarf_Die *scopes, size_t count, struct debug_info_frame frame,
                         debug_info_sink *sink, void *context)
 {
-    Dwarf_Die *scopes = NULL, *nest = NULL;
-    bool found = false;
-    if (dwarf_getscopes(unit, address, &scopes) > 0) {
-        int count = dwarf_getscopes_die(&scopes[0], &nest);
-        found = give_scopes(unit, nest, count, *frame, sink, context);
+    while (count-- > 0) {
+        frame.symbol = symbol_of(&scopes[count]);
+        frame.is_inlined = count > 0;
+        if (frame.symbol)
+            give(&frame, unit, sink, context);
+        if (count > 0)
+            set_call_site(&frame, unit, &scopes[count]);
     }
-    free(scopes);
-    free(nest);
-    return found;
+    return frame.symbol;
 }
 
 static bool find_symbol(struct debug_info *info, uint64_t address, struct debug_info_frame *frame)
@@ -238,7 +343,9 @@ bool debug_info_find(struct debug_info *info, uint64_t address, debug_info_sink 
     bool described = info->dwarf && find_unit(info, address - info->bias, &unit);
     if (described) {
         set_line(&frame, &unit, address - info->bias);
-        if (find_scopes(&unit, address - info->bias, &frame, sink, context))
+        Dwarf_Die scopes[SCOPES_MAX];
+        size_t count = find_scopes(info, &unit, address - info->bias, scopes);
+        if (count && give_scopes(&unit, scopes, count, frame, sink, context))
             return true;
     }
     if (!find_symbol(info, address, &frame))
