@@ -17,6 +17,7 @@ const struct command *const sonde_commands[] = {
     &command_trace,
     &command_record,
     &command_top,
+    &command_dump,
     &command_report,
     &command_info,
     &command_graph,

@@ -1,0 +1,115 @@
+/* sonde dump: what every thread of a Python process is doing at this moment, or did when it died. */
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/dump_reader.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "show/dump.h"
+#include "show/dump_json.h"
+#include "show/dump_text.h"
+#include "show/terminal.h"
+
+enum { SEARCH_DIRS_MAX = 64 };
+
+struct values {
+    int64_t pid;
+    const char *core;
+    int locals;
+    bool json, full_filenames;
+    bool nonblocking; /* py-spy's: needless here */
+    struct option_list search_dirs;
+};
+
+static const struct option options[] = {
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+     "The process to look at. Each of its threads is held for an instant at most; it runs on."},
+    {"core", 'c', OPTION_TEXT, "FILE", offsetof(struct values, core), NULL,
+     "Look at a core file instead: what a process left when it died (ulimit -c, gcore, coredumpctl dump)."},
+    {"locals", 'l', OPTION_COUNT, NULL, offsetof(struct values, locals), NULL,
+     "Show the arguments and local variables of each function. Twice: longer, and with the attributes of "
+     "objects."},
+    {"json", 'j', OPTION_FLAG, NULL, offsetof(struct values, json), NULL,
+     "Write JSON: a list with one object for each thread, nothing shortened."},
+    {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
+     "Whole paths of source files."},
+    {"search-dir", 0, OPTION_LIST, "DIR", offsetof(struct values, search_dirs), NULL,
+     "With --core: look here first for the program and its libraries, by path and by name. May be repeated."},
+    {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
+    {0},
+};
+
+static int check(const struct values *values, int argc, char **argv, struct err *err)
+{
+    if (argc)
+        return err_set(err, "'%s' is one word too many: name a process with -p PID", argv[0]);
+    if (values->pid && values->core)
+        return err_set(err, "--pid and --core exclude each other");
+    if (!values->pid && !values->core)
+        return err_set(err, "name a process with -p PID, or a core file with --core FILE");
+    if (values->pid < 0 || values->pid > INT32_MAX)
+        return err_set(err, "--pid must be the number of a process");
+    if (values->search_dirs.count >= SEARCH_DIRS_MAX)
+        return err_set(err, "--search-dir can be given %d times at most", SEARCH_DIRS_MAX - 1);
+    return 0;
+}
+
+static int read_dump(const struct values *values, struct dump *dump, struct err *err)
+{
+    const char *search_dirs[SEARCH_DIRS_MAX] = {0};
+    for (size_t i = 0; i < values->search_dirs.count; i++)
+        search_dirs[i] = values->search_dirs.items[i];
+    const struct dump_reader_options reading = {
+        .variables = values->locals > 0, .detailed = values->locals > 1, .search_dirs = search_dirs};
+    return values->core ? dump_reader_core(values->core, &reading, dump, err)
+                        : dump_reader_process((uint32_t)values->pid, &reading, dump, err);
+}
+
+static int print(const struct values *values, const struct dump *dump)
+{
+    struct bytes out = {0};
+    struct json json = {.out = &out};
+    const struct terminal terminal = {.color = message_has_color(stdout)};
+    if (values->json) {
+        dump_json_put(dump, &json);
+        bytes_put_text(&out, "\n");
+    } else
+        dump_text_put(dump, &terminal, values->full_filenames, &out);
+    return output_print(&out);
+}
+
+static int run(void *parsed, int argc, char **argv)
+{
+    const struct values *values = parsed;
+    struct dump dump = {0};
+    struct err err = {0};
+    int code = check(values, argc, argv, &err) < 0 || read_dump(values, &dump, &err) < 0
+                   ? message_fail(&err)
+                   : print(values, &dump);
+    dump_clear(&dump);
+    return code;
+}
+
+const struct command command_dump = {
+    .name = "dump",
+    .group = "Look",
+    .summary = "Print the stacks of a running Python, or of a core file",
+    .arguments = "-p PID\n--core FILE",
+    .description =
+        "Prints what every thread is doing at this moment: its functions with their lines, whether it runs "
+        "(active), sleeps (idle) or waits for the GIL, and who holds the GIL. That is the way to find out "
+        "why a program hangs: nothing has to be prepared in it, and it is not disturbed. A stopped process "
+        "can be looked at as well.\n\n"
+        "With --locals the variables of every function are shown as repr would show them, read from memory "
+        "without running anything in the process. Of a variable that changes while it is read, a part of the "
+        "old and of the new value may be shown.",
+    .examples = "sonde dump -p 1234\tthe stacks of all threads\n"
+                "sonde dump -p 1234 --locals\twith arguments and variables\n"
+                "sonde dump --core core.1234 -l\tof a process that died",
+    .options = options,
+    .values_size = sizeof(struct values),
+    .run = run,
+};

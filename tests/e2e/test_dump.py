@@ -1,0 +1,293 @@
+"""sonde dump on every interpreter found: stacks, variables, threads, core files, what cannot be dumped."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+CORE_PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
+
+
+class Standing:
+    """A program that stands still at a known place, and what it said of itself."""
+
+    def __init__(self, launch, place, **options):
+        self.launch = launch
+        self.command = [launch.python.executable, str(launch.program("dumped.py")), place]
+        self.process = launch.start(self.command, stdin=subprocess.PIPE, **options)
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read().decode()
+        self.said = json.loads(line)
+
+    def settle(self):
+        """Until its main thread sleeps."""
+        for _ in range(500):
+            if re.search(r"State:\s+[ST]", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()):
+                return
+            time.sleep(0.01)
+
+    def dump(self, *options):
+        command = [self.launch.sonde, "dump", "-p", str(self.process.pid), *options]
+        result = subprocess.run(command, capture_output=True, timeout=60)
+        assert result.returncode == 0, result.stderr.decode()
+        return result.stdout.decode()
+
+    def threads(self, *options):
+        return json.loads(self.dump("-j", *options))
+
+    def end(self):
+        """Lets it go on; it must end well."""
+        self.process.stdin.close()
+        assert self.process.wait(30) == 0, self.process.stderr.read().decode()
+
+
+@pytest.fixture
+def standing(launch):
+    started = []
+
+    def start(place, **options):
+        started.append(Standing(launch, place, **options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        with contextlib.suppress(ProcessLookupError):
+            one.process.kill()
+        one.process.wait()
+        for stream in (one.process.stdin, one.process.stdout, one.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def same_stack(frames, said):
+    """The frames below the one that waits are those that the program saw; only it has moved on."""
+    names = [frame["name"] for frame in frames]
+    assert names[:2] == ["wait", "hold_still"]
+    assert [[frame["name"], frame["filename"], frame["line"]] for frame in frames[2:]] == said
+
+
+def shown(frame):
+    return {variable["name"]: variable["repr"] for variable in frame["locals"]}
+
+
+@pytest.mark.parametrize("place", ["plain", "generated", "awaited"])
+def test_stack_and_variables_are_those_of_python(standing, place):
+    program = standing(place)
+    program.settle()
+    (thread,) = program.threads("-l")
+    same_stack(thread["frames"], program.said["stack"])
+    assert shown(thread["frames"][2]) == program.said["variables"]
+    assert thread["os_thread_id"] == program.process.pid == thread["pid"]
+    assert thread["state"] == "idle" and not thread["owns_gil"] and not thread["active"]
+    assert thread["thread_name"] == "MainThread"
+    assert "\n    wait (" in program.dump()
+    program.end()
+
+
+def test_attributes_with_two_letters(standing):
+    program = standing("plain")
+    program.settle()
+    (thread,) = program.threads("-l", "-l")
+    name, address = program.said["details"]
+    text = shown(thread["frames"][2])["thing"]
+    assert text == f"<__main__.{name} object at {address} size=3 label='a thing'>"
+    arguments = [variable["name"] for variable in thread["frames"][2]["locals"] if variable["arg"]]
+    assert sorted(arguments) == ["only", "others", "positional", "rest", "second"]
+    program.end()
+
+
+def test_text(standing):
+    program = standing("plain")
+    program.settle()
+    text = program.dump("--locals")
+    head = re.escape(" ".join(program.command))
+    version = re.escape(str(program.launch.python).split()[0].rstrip("t"))
+    process = program.process.pid
+    assert re.match(rf"Process {process}: {head}\nPython {version} \(/.*\)\nGIL: held by nobody\n", text)
+    assert f'\nThread {program.process.pid} (idle): "MainThread"\n    wait (' in text
+    assert "\n        Arguments:\n            positional: 'x'\n" in text
+    assert "\n        Locals:\n            truth: True\n            nothing: None\n" in text
+    program.end()
+
+
+def test_a_deadlock_is_seen(standing):
+    program = standing("deadlocked")
+    rows = {thread["thread_name"]: thread for thread in program.threads("-l")}
+    assert {name: row["thread_id"] for name, row in rows.items()} == program.said["threads"]
+    one, two = (shown(rows[name]["frames"][0]) for name in ("one", "two"))
+    assert one["own"] == two["other"] and one["own"].startswith("<locked _thread.lock ")
+    owner = rows["two"]["thread_id"]
+    assert one["other"] == two["own"] and f"<locked _thread.RLock object owner={owner} count=1" in two["own"]
+    assert {row["state"] for row in rows.values()} == {"idle"}
+    program.end()
+
+
+def test_who_holds_the_gil_and_who_waits(standing):
+    program = standing("busy")
+    for _ in range(50):  # at an instant between two holders there is none
+        threads = program.threads()
+        if sum(thread["owns_gil"] for thread in threads) == 1:
+            break
+    states = [thread["state"] for thread in threads]
+    holders = [thread for thread in threads if thread["owns_gil"]]
+    assert len(threads) == 4 and len(holders) == 1, states
+    assert holders[0]["state"] == "active" and "spin" in holders[0]["frames"][0]["name"]
+    assert "waiting for the GIL" in states and all(thread["frames"] for thread in threads)
+    text = program.dump()
+    assert re.search(r"^GIL: (held|waited for) by thread \d+ \"", text, re.MULTILINE)
+    program.end()
+
+
+def test_stopped_processes(standing):
+    program = standing("plain")
+    program.settle()
+    program.process.send_signal(signal.SIGSTOP)
+    for _ in range(500):
+        if "(stopped)" in program.dump().split("\n")[0]:
+            break
+    (thread,) = program.threads("-l")
+    same_stack(thread["frames"], program.said["stack"])
+    assert thread["process_info"]["stopped"]
+    program.process.send_signal(signal.SIGCONT)
+    program.end()
+
+
+def test_a_process_that_hangs_in_native_code(standing):
+    program = standing("native")
+    for _ in range(500):
+        text = program.dump()
+        if "idle+gil" in text:
+            break
+        time.sleep(0.01)
+    assert re.search(r"GIL: held by thread \d+ .*, which sleeps without letting go of it\n", text)
+    assert "    native (" in text
+
+
+# ---- core files ----
+
+
+def make_core(program):
+    """Ends the program with a core file in its folder."""
+    if CORE_PATTERN.read_text().strip() not in ("core", "core.%p"):
+        pytest.skip(f"this machine does not leave core files beside programs ({CORE_PATTERN})")
+    program.process.send_signal(signal.SIGABRT)
+    program.process.wait(60)
+    found = list(program.launch.folder.glob("core*"))
+    if not found:
+        pytest.skip("no core file was left (a limit of this machine)")
+    return found[0]
+
+
+def unlimited():
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except ValueError:
+        limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+
+
+def dump_core(launch, core, *options):
+    command = [launch.sonde, "dump", "--core", core, *options]
+    if launch.python.root:
+        command += ["--search-dir", launch.python.root]
+    return subprocess.run(command, capture_output=True, timeout=60)
+
+
+def test_core_files(standing, launch):
+    program = standing("plain", preexec_fn=unlimited)
+    program.settle()
+    core = make_core(program)
+    result = dump_core(launch, core, "-j", "-l")
+    assert result.returncode == 0, result.stderr.decode()
+    (thread,) = json.loads(result.stdout)
+    same_stack(thread["frames"], program.said["stack"])
+    assert shown(thread["frames"][2]) == program.said["variables"]
+    assert thread["died"] and thread["process_info"]["signal"] == signal.SIGABRT
+    assert thread["pid"] == program.process.pid
+    text = dump_core(launch, core).stdout.decode()
+    assert f"Core file {core}, died of signal 6 (Aborted)\n" in text
+    cut_short(launch, core)
+
+
+def cut_short(launch, core):
+    """What is not there cannot be shown, but nothing worse happens."""
+    whole = core.read_bytes()
+    for size in (0, 63, 700, 5000, len(whole) // 4, len(whole) - 4096):
+        core.write_bytes(whole[:size])
+        result = dump_core(launch, core, "-l")
+        assert result.returncode in (0, 2), (size, result.stderr.decode())
+        if result.returncode:
+            assert str(core) in result.stderr.decode()
+    core.unlink()
+
+
+# ---- what cannot be dumped ----
+
+
+def refused(launch, *arguments):
+    result = launch.run([launch.sonde, "dump", *map(str, arguments)])
+    assert result.returncode == 2 and not result.stdout, result
+    return result.stderr.decode()
+
+
+def test_mistakes(modern_launch, tmp_path):
+    assert "name a process with -p PID" in refused(modern_launch)
+    assert "--pid must be the number" in refused(modern_launch, "-p", "-3")
+    assert "exclude each other" in refused(modern_launch, "-p", 1, "--core", "x")
+    assert "one word too many" in refused(modern_launch, 1234)
+    assert "no_such_core" in refused(modern_launch, "--core", "no_such_core")
+    empty = tmp_path / "empty"
+    empty.touch()
+    assert "empty: it is no core file" in refused(modern_launch, "--core", empty)
+    assert "it is no core file" in refused(modern_launch, "--core", modern_launch.sonde)
+    assert "it is no core file" in refused(modern_launch, "--core", tmp_path)
+
+
+def test_no_such_process(modern_launch):
+    with modern_launch.start(["true"]) as ended:
+        ended.wait()
+    assert str(ended.pid) in refused(modern_launch, "-p", ended.pid)
+
+
+def test_other_programs(modern_launch):
+    with modern_launch.start(["sleep", "1000"], preexec_fn=unlimited) as sleeping:
+        try:
+            message = refused(modern_launch, "-p", sleeping.pid)
+            assert f"process {sleeping.pid}: it is no Python program" in message
+            sleeping.send_signal(signal.SIGABRT)
+            sleeping.wait(60)
+        finally:
+            sleeping.kill()
+    for core in modern_launch.folder.glob("core*"):
+        assert "no Python" in refused(modern_launch, "--core", core)
+
+
+def test_older_pythons_are_refused(modern_launch):
+    import interpreters
+
+    older = interpreters.oldest_unsupported()
+    if not older:
+        pytest.skip("no older Python was found")
+    with modern_launch.start([older, "-c", "import time; print(1, flush=True); time.sleep(1000)"]) as program:
+        try:
+            program.stdout.readline()
+            message = refused(modern_launch, "-p", program.pid)
+            assert re.search(r"Python 3\.\d cannot be read by sonde", message)
+        finally:
+            program.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
+def test_without_the_right(modern_launch):
+    other = ["setpriv", "--reuid=65534", "--clear-groups"]
+    command = [*other, modern_launch.sonde, "dump", "-p", str(os.getpid())]
+    result = subprocess.run(command, capture_output=True)
+    assert result.returncode == 2
+    assert b"sudo" in result.stderr or b"setpriv" in result.stderr
