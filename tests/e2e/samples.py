@@ -100,4 +100,4 @@ class Grammar:
             return False
         if not all(self.is_legal_call(caller, callee) for callee, caller in zip(stack, stack[1:])):
             return False
-        return not stack or stack[-1].name == "<module>" or not self.is_own(stack[-1])
+        return bool(stack) and (stack[-1].name == "<module>" or not self.is_own(stack[-1]))

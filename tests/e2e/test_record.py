@@ -78,7 +78,7 @@ def test_exec_replaces_the_program(launch):
 @pytest.mark.parametrize("format", ["speedscope", "raw", "flamegraph", "chrometrace", "sonde"])
 def test_formats(modern_launch, format):
     launch = modern_launch
-    done = record(launch, launch.program("flutter.py"), "0.3", output="out", more=["-f", format])
+    done = record(launch, launch.program("flutter.py"), "0.5", rate=5000, output="out", more=["-f", format])
     assert done.returncode == 0
     text = (launch.folder / "out").read_bytes()
     if format == "speedscope":
