@@ -100,6 +100,7 @@ struct sample_area {
     uint64_t taken;        /* running threads, by themselves */
     uint64_t idle;         /* sleeping threads, from outside */
     uint64_t stateless;    /* threads without a Python state */
+    uint64_t unasked;      /* running threads, when the program uses every real-time signal itself */
     uint64_t lost_full;    /* the ring was full */
     uint64_t lost_threads; /* no slot was free */
     uint64_t rejected[WALK_REASONS];

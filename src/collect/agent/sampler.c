@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "collect/agent/native_watch.h"
+#include "collect/agent/own_signal.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
@@ -26,15 +28,15 @@
 #define STACK_BYTES    (256 * 1024)
 #define TLS_BYTES      8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX      5
-#define PATIENCE_TICKS 200 /* how long a paused sampler waits for the end of an exec */
-#define PATIENCE_MS    500 /* how long the program's start waits for the recorder to have read its code */
+#define PATIENCE_TICKS 200  /* how long a paused sampler waits for the end of an exec */
+#define PATIENCE_MS    500  /* how long the program's start waits for the recorder to have read its code */
+#define ARRIVAL_TRIES  2000 /* turns left to others, until a signal that is on its way has come */
 
 static struct stack_reader reader;
 static struct native_walker native;
 static struct native_watch libraries;
 static struct sample_area *area; /* of this process; NULL = not sampled */
 static struct sample_area *(*open_area)(uint32_t python);
-static int signal_number;
 static uint32_t paused;
 static bool is_main; /* the process that the recorder started */
 
@@ -80,18 +82,23 @@ static void on_signal(int number, siginfo_t *info, void *context)
     struct sample_slot *slot = area && place < SAMPLE_AREA_SLOTS ? &area->slots[place] : NULL;
     if (slot && slot->tid == (uint64_t)syscall(SYS_gettid))
         answer(slot, context);
+    own_signal_restart_call(context);
     errno = saved;
 }
 
-/* The highest real-time signal that the program has not taken for itself. */
-static int choose_signal(void)
+/* See own_signal.h. */
+static void hold_signals(bool held)
 {
-    for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--) {
-        struct sigaction present;
-        if (sigaction(number, NULL, &present) == 0 && present.sa_handler == SIG_DFL)
-            return number;
-    }
-    return 0;
+    if (!area)
+        return;
+    __atomic_store_n(&paused, held, __ATOMIC_SEQ_CST);
+    while (held && __atomic_load_n(&area->sending, __ATOMIC_SEQ_CST))
+        sched_yield();
+    /* Those on their way to other threads arrive when these run; they may have to wait for a CPU. */
+    for (uint32_t place = 0; held && place < area->slot_count; place++)
+        for (int tries = 0;
+             tries < ARRIVAL_TRIES && __atomic_load_n(&area->slots[place].pending, __ATOMIC_ACQUIRE); tries++)
+            sched_yield();
 }
 
 /* ---- in the sampler ---- */
@@ -100,14 +107,18 @@ static void send_signal(struct thread_watch *unused, uint32_t place)
 {
     (void)unused;
     struct sample_slot *slot = &area->slots[place];
-    siginfo_t info = {.si_signo = signal_number, .si_code = SI_QUEUE};
+    int number;
+    siginfo_t info = {.si_code = SI_QUEUE};
     info.si_pid = (pid_t)area->pid;
     info.si_uid = getuid();
     info.si_value.sival_int = (int)place;
     __atomic_store_n(&area->sending, 1, __ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&paused, __ATOMIC_SEQ_CST) && !area->stop) {
+    info.si_signo = number = own_signal_number();
+    if (!number)
+        area->unasked += __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
+    else if (!__atomic_load_n(&paused, __ATOMIC_SEQ_CST) && !area->stop) {
         __atomic_store_n(&slot->pending, 1, __ATOMIC_RELEASE);
-        if (syscall(SYS_rt_tgsigqueueinfo, (pid_t)area->pid, (pid_t)slot->tid, signal_number, &info) != 0)
+        if (syscall(SYS_rt_tgsigqueueinfo, (pid_t)area->pid, (pid_t)slot->tid, number, &info) != 0)
             __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&area->sending, 0, __ATOMIC_SEQ_CST);
@@ -120,6 +131,16 @@ static uint64_t find_state(struct thread_watch *unused, uint32_t place)
     return slot->state ? slot->state : task_list_python_state(&reader, (uint32_t)slot->tid);
 }
 
+/* Two for each thread; the limit is the sampler's own, not the program's. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int run_sampler(void *unused)
 {
     (void)unused;
@@ -130,6 +151,7 @@ static int run_sampler(void *unused)
     struct task_folder folder;
     uint32_t waited = 0;
     thread_watch_ask_for_short_turns();
+    allow_descriptors();
     if (!task_list_open_folder(&folder, (uint32_t)area->pid))
         return 0;
     watch.random = clock_counter() | 1;
@@ -196,14 +218,15 @@ static const char *spawn(void)
                                   .find_state = find_state};
     if (stack == MAP_FAILED || !storage || watched == MAP_FAILED)
         return "no memory for the sampler, or not on this kind of machine";
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
+    /* By hand: to the C library's function it would matter that one of them is ours. */
+    const uint64_t all = ~UINT64_C(0);
+    uint64_t before;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
     /* Without a signal at its end it is a child that wait() does not know of. The recorder's own child makes it a
      * sibling, so that nobody who lists the program's children meets it. */
     int flags = CLONE_VM | CLONE_SETTLS | (is_main ? CLONE_PARENT : 0);
     int pid = clone(run_sampler, stack + STACK_BYTES, flags, NULL, NULL, storage, NULL);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     if (pid < 0)
         return "the sampler could not be started";
     area->sampler = (uint32_t)pid;
@@ -229,18 +252,14 @@ const char *sampler_start(struct sample_area *(*open)(uint32_t python), bool mai
     const char *why = stack_sample_init(&reader);
     open_area = open;
     is_main = main_process;
-    signal_number = why ? 0 : choose_signal();
     if (why)
         return why;
-    if (!signal_number)
-        return "the program uses every real-time signal itself";
     area = open_area(reader.layout.version);
     if (!area)
         return "no shared memory could be had for the samples (the limits of ulimit -f and -v count)";
     prepare_native();
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigfillset(&action.sa_mask);
-    sigaction(signal_number, &action, NULL);
+    if (!own_signal_take(on_signal, hold_signals))
+        return "the program uses every real-time signal itself";
     return spawn();
 }
 
@@ -283,13 +302,7 @@ void sampler_before_exec(void)
     __atomic_store_n(&paused, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&area->sending, __ATOMIC_SEQ_CST))
         sched_yield();
-    /* One that came while the program had it blocked is taken out of the queue. */
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, signal_number);
-    const struct timespec now = {0, 0};
-    while (sigtimedwait(&ours, NULL, &now) > 0)
-        continue;
+    own_signal_before_exec();
 }
 
 void sampler_exec_failed(void)
@@ -297,6 +310,7 @@ void sampler_exec_failed(void)
     if (!area || (uint64_t)syscall(SYS_getpid) != area->pid)
         return;
     int saved = errno;
+    own_signal_exec_failed();
     __atomic_store_n(&paused, 0, __ATOMIC_SEQ_CST);
     if (!area->sampler && !area->stop)
         spawn();

@@ -77,6 +77,25 @@ char task_list_state(const struct task *task)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
+/* Not kept open, because it is asked for rarely and descriptors are few. */
+bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced)
+{
+    static const char slept_is[] = "\nvoluntary_ctxt_switches:",
+                      displaced_is[] = "\nnonvoluntary_ctxt_switches:";
+    char text[4096];
+    int fd = open_file(pid, task->tid, "status");
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *first = strstr(text, slept_is), *second = strstr(text, displaced_is);
+    if (!first || !second)
+        return false;
+    *slept = strtoull(first + sizeof slept_is - 1, NULL, 10);
+    *displaced = strtoull(second + sizeof displaced_is - 1, NULL, 10);
+    return true;
+}
+
 bool task_list_is_alive(const struct task *task)
 {
     char state = task_list_state(task);

@@ -23,6 +23,9 @@ bool task_list_open(struct task *task, uint32_t pid, uint32_t tid);
 void task_list_close(struct task *task);
 bool task_list_times(const struct task *task, struct task_times *times);
 char task_list_state(const struct task *task); /* 'R', 'S', …; 0 when it is gone */
+/* How often it has left a CPU, to sleep and to let others run. A thread that has been put on one once more than that
+ * is there now. */
+bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced);
 bool task_list_is_alive(const struct task *task);
 void task_list_name(const struct task *task, char *name, size_t bytes);
 

@@ -14,6 +14,7 @@
 
 #define REPEATS_MAX 64      /* ticks of an unchanged sleep that one record may stand for */
 #define TURN_NS     100000  /* of the CPU, at a time */
+#define WARY_TICKS  100     /* for which a thread that has slept is looked at more closely */
 #define LATE_NS     1000000 /* an instant looked at so much later may show another place */
 #define LIST_INTERVAL_NS                                                                                     \
     1000000000 /* threads are listed again after this time though nothing hints at a change */
@@ -39,6 +40,23 @@ static bool runs_steadily(struct watched *thread, const struct task_times *times
     return through || much;
 }
 
+/* Whether a runnable thread is still in the call that it slept in: woken, but not yet on a CPU again. A signal would
+ * interrupt that call, too. */
+static bool is_still_in_call(struct thread_watch *watch, struct watched *thread,
+                             const struct task_times *times)
+{
+    uint64_t slept, displaced;
+    if (!thread->wary)
+        return false;
+    thread->wary--;
+    if (!task_list_switches(&thread->task, (uint32_t)watch->area->pid, &slept, &displaced))
+        return true;
+    bool on_cpu = times->slices > slept + displaced;
+    if (on_cpu)
+        thread->slept = slept;
+    return !on_cpu && slept != thread->slept;
+}
+
 static bool sleeps_on(void *context)
 {
     struct watched *thread = context;
@@ -53,6 +71,7 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     struct sample_slot *slot = &watch->area->slots[place];
     thread->times = *times;
     thread->asleep = false;
+    thread->wary = WARY_TICKS;
     slot->state = watch->find_state(watch, place);
     if (!slot->state && !watch->reader->native) {
         watch->area->stateless += watch->ticks;
@@ -100,7 +119,7 @@ static void look_at(struct thread_watch *watch, uint32_t place)
     }
     write_repeats(watch, place);
     char state = task_list_state(&thread->task);
-    bool steady = runs_steadily(thread, &times);
+    bool steady = runs_steadily(thread, &times) && !is_still_in_call(watch, thread, &times);
     thread->ran = state == 'R';
     thread->seen = times;
     if (state == 'R')
@@ -127,7 +146,7 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
         if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE))
             continue;
         if (!task_list_open(&watch->threads[place].task, (uint32_t)area->pid, tid))
-            return;
+            break; /* it has ended, or descriptors have run out */
         slot->state = 0;
         slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;

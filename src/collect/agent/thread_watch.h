@@ -24,6 +24,8 @@ struct watched {
     struct task_times seen;  /* at the last tick */
     uint64_t seen_ns;
     bool ran;        /* at the last tick */
+    uint32_t wary;   /* ticks until we forget that it sleeps now and then */
+    uint64_t slept;  /* how often, when it was last seen on a CPU */
     uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
     uint32_t
         unnamed; /* ticks at which the program had no name for it; NAME_TRIES = it is not asked at each */

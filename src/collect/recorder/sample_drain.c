@@ -436,6 +436,8 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
     note(drain, area->lost_threads, "times that a thread could not be sampled because there were too many");
     if (drain->space && !drain->counts.native.samples && native_space_problem(drain->space))
         note(drain, drain->counts.samples, native_space_problem(drain->space));
+    note(drain, area->unasked,
+         "samples of running threads not taken, because the program uses every real-time signal itself");
     note(drain, area->late, "instants sampled more than 1 ms late, because the machine was busy");
     note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
 }
