@@ -41,7 +41,11 @@ INTERPOSED = {
     "src/collect/agent/exec.c": {
         *("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve"),
         *("posix_spawn", "posix_spawnp", "system"),
-    }
+    },
+    "src/collect/agent/own_signal.c": {
+        *("sigaction", "signal", "sigprocmask", "pthread_sigmask", "signalfd"),
+        *("sigwait", "sigtimedwait", "sigwaitinfo"),
+    },
 }
 FUNCTION_LINES, FILE_LINES = 70, 800
 
