@@ -6,6 +6,7 @@
 #include "unwind/eh_frame.h"
 
 #define RANGES_MAX  4096
+#define OPCODES     256
 #define STACK_START 8 /* distance of the frame address from rsp at the first instruction of a function */
 enum { REGISTER_RSP = 7 };
 
@@ -42,6 +43,14 @@ static void visit(void *context, const char *name, uint64_t address, uint64_t si
     }
 }
 
+/* What is searched through where symbols are missing. */
+struct search {
+    struct native_evaluator *evaluator;
+    const struct elf_image *image;
+    const struct rows *rows;
+    struct eh_frame_list list;
+};
+
 /* A stretch that begins in the middle of a frame is no function: somebody jumps there. */
 static bool begins_within_frame(const struct rows *rows, uint64_t start)
 {
@@ -50,35 +59,95 @@ static bool begins_within_frame(const struct rows *rows, uint64_t start)
            !(rule->cfa_register == REGISTER_RSP && rule->cfa_offset == STACK_START);
 }
 
-static void add_target(struct native_evaluator *evaluator, const struct elf_image *image,
-                       const struct rows *rows, const struct eh_frame_list *list, uint64_t target)
+/* Adds what holds the address if it is a moved part of a function, or `whole` and the address is where it begins. */
+static void add_holding(struct search *search, uint64_t address, enum native_merge_kind kind, bool whole)
 {
     struct eh_frame_description description;
-    const struct eh_frame_entry *entry = eh_frame_find(list, target);
-    if (entry && elf_image_code(image, target) && eh_frame_describe(&description, image, entry) &&
-        target < description.end && begins_within_frame(rows, entry->start))
-        add(evaluator, entry->start, description.end, NATIVE_MERGE_EVALUATOR);
+    const struct eh_frame_entry *entry = eh_frame_find(&search->list, address);
+    if (!entry || !elf_image_code(search->image, address) ||
+        !eh_frame_describe(&description, search->image, entry) || address >= description.end)
+        return;
+    if ((whole && entry->start == address) || begins_within_frame(search->rows, entry->start))
+        add(search->evaluator, entry->start, description.end, kind);
 }
 
-/* Near jumps (E9, 0F 80 to 0F 8F and a distance) out of the range. Bytes that only look like one hardly ever lead
- * into such a stretch. */
-static void follow_jumps(struct native_evaluator *evaluator, const struct elf_image *image,
-                         const struct rows *rows, const struct eh_frame_list *list,
-                         const struct native_evaluator_range *from)
+static struct cursor code_of(const struct search *search, const struct native_evaluator_range *range)
 {
-    struct cursor code = elf_image_at(image, from->start);
-    size_t size = from->end - from->start < cursor_left(&code) ? from->end - from->start : cursor_left(&code);
-    for (size_t at = 0; at + 6 <= size; at++) {
+    struct cursor code = elf_image_at(search->image, range->start);
+    if (cursor_left(&code) > range->end - range->start)
+        code.end = code.at + (range->end - range->start);
+    return code;
+}
+
+static int32_t number_at(const uint8_t *bytes)
+{
+    int32_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
+/* Near jumps (E9, 0F 80 to 0F 8F and a distance) out of the range. Bytes that only look like one hardly ever lead to
+ * such a place. */
+static void follow_jumps(struct search *search, struct native_evaluator_range from)
+{
+    struct cursor code = code_of(search, &from);
+    for (size_t at = 0; at + 6 <= cursor_left(&code); at++) {
         bool conditional = code.at[at] == 0x0f && (code.at[at + 1] & 0xf0) == 0x80;
         if (!conditional && code.at[at] != 0xe9)
             continue;
         size_t next = at + (conditional ? 6 : 5);
-        int32_t distance;
-        memcpy(&distance, code.at + next - sizeof distance, sizeof distance);
-        uint64_t target = from->start + next + (uint64_t)(int64_t)distance;
-        if (target < from->start || target >= from->end)
-            add_target(evaluator, image, rows, list, target);
+        uint64_t target = from.start + next + (uint64_t)(int64_t)number_at(code.at + next - 4);
+        if (target < from.start || target >= from.end)
+            add_holding(search, target, from.kind, from.kind == NATIVE_MERGE_PIECE);
     }
+}
+
+/* Whether one function for each opcode is named here: that of unused opcodes often, the others once. */
+static bool is_instruction_table(const struct search *search, struct cursor table)
+{
+    unsigned distinct = 1;
+    uint64_t last = 0;
+    for (unsigned opcode = 0; opcode < OPCODES; opcode++) {
+        uint64_t address = cursor_get_u64(&table);
+        const struct eh_frame_entry *entry = table.failed ? NULL : eh_frame_find(&search->list, address);
+        if (!entry || entry->start != address)
+            return false;
+        distinct += address != last;
+        last = address;
+    }
+    return distinct > OPCODES / 2;
+}
+
+static void add_instructions(struct search *search, uint64_t address)
+{
+    struct cursor table = elf_image_at(search->image, address);
+    if (!is_instruction_table(search, table))
+        return;
+    for (unsigned opcode = 0; opcode < OPCODES; opcode++)
+        add_holding(search, cursor_get_u64(&table), NATIVE_MERGE_PIECE, true);
+}
+
+/* The tail-call interpreter enters its first instruction by a call through their table: its address is in the call
+ * itself (FF 14 C5), or loaded relative to the program counter (REX.W 8D). */
+static void find_instructions(struct search *search, struct native_evaluator_range whole)
+{
+    struct cursor code = code_of(search, &whole);
+    for (size_t at = 0; at + 7 <= cursor_left(&code); at++) {
+        const uint8_t *bytes = code.at + at;
+        int32_t number = number_at(bytes + 3);
+        if (bytes[0] == 0xff && bytes[1] == 0x14 && bytes[2] == 0xc5)
+            add_instructions(search, (uint64_t)(int64_t)number);
+        else if ((bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05)
+            add_instructions(search, whole.start + at + 7 + (uint64_t)(int64_t)number);
+    }
+}
+
+/* The list grows while what was found is gone through. */
+static void search_code(struct search *search)
+{
+    find_instructions(search, search->evaluator->ranges[0]);
+    for (size_t i = 0; i < search->evaluator->count; i++)
+        follow_jumps(search, search->evaluator->ranges[i]);
 }
 
 static int by_start(const void *one, const void *other)
@@ -90,14 +159,13 @@ static int by_start(const void *one, const void *other)
 void native_evaluator_find(struct native_evaluator *evaluator, const struct elf_image *image,
                            const struct rows *rows)
 {
-    struct eh_frame_list list = {0};
+    struct search search = {.evaluator = evaluator, .image = image, .rows = rows};
     *evaluator = (struct native_evaluator){0};
     elf_image_each_symbol(image, visit, evaluator);
-    if (evaluator->count == 1 && rows && eh_frame_list(&list, image, NULL) == 0) {
-        struct native_evaluator_range whole = evaluator->ranges[0];
-        follow_jumps(evaluator, image, rows, &list, &whole);
-    }
-    eh_frame_clear(&list);
+    bool stripped = evaluator->count == 1;
+    if (stripped && rows && eh_frame_list(&search.list, image, NULL) == 0)
+        search_code(&search);
+    eh_frame_clear(&search.list);
     if (evaluator->count)
         qsort(evaluator->ranges, evaluator->count, sizeof *evaluator->ranges, by_start);
 }
