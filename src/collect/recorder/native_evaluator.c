@@ -49,6 +49,7 @@ struct search {
     const struct elf_image *image;
     const struct rows *rows;
     struct eh_frame_list list;
+    uint64_t table; /* of instructions, when it was found and is named by its address; else 0 */
 };
 
 /* A stretch that begins in the middle of a frame is no function: somebody jumps there. */
@@ -125,6 +126,7 @@ static void add_instructions(struct search *search, uint64_t address)
         return;
     for (unsigned opcode = 0; opcode < OPCODES; opcode++)
         add_holding(search, cursor_get_u64(&table), NATIVE_MERGE_PIECE, true);
+    search->table = address;
 }
 
 /* The tail-call interpreter enters its first instruction by a call through their table: its address is in the call
@@ -142,12 +144,33 @@ static void find_instructions(struct search *search, struct native_evaluator_ran
     }
 }
 
+/* Whoever else names the table in its code has the evaluator's beginning inlined. */
+static void find_entrances(struct search *search)
+{
+    uint32_t name = (uint32_t)search->table;
+    struct eh_frame_description description;
+    for (unsigned i = 0; i < search->image->segment_count && name == search->table; i++) {
+        const struct elf_image_segment *segment = &search->image->segments[i];
+        const uint8_t *bytes = search->image->data + segment->offset, *end = bytes + segment->size_bytes;
+        if (!segment->executable)
+            continue;
+        for (const uint8_t *at = bytes; (at = memmem(at, (size_t)(end - at), &name, sizeof name)); at++) {
+            uint64_t address = segment->address + (uint64_t)(at - bytes);
+            const struct eh_frame_entry *entry = eh_frame_find(&search->list, address);
+            if (entry && eh_frame_describe(&description, search->image, entry) && address < description.end)
+                add(search->evaluator, entry->start, description.end, NATIVE_MERGE_ENTRANCE);
+        }
+    }
+}
+
 /* The list grows while what was found is gone through. */
 static void search_code(struct search *search)
 {
     find_instructions(search, search->evaluator->ranges[0]);
     for (size_t i = 0; i < search->evaluator->count; i++)
         follow_jumps(search, search->evaluator->ranges[i]);
+    if (search->table)
+        find_entrances(search);
 }
 
 static int by_start(const void *one, const void *other)

@@ -13,8 +13,10 @@ static bool is_evaluator(const struct native_merge_stacks *stacks, size_t index)
 {
     if (stacks->native[index] == NATIVE_MERGE_EVALUATOR)
         return true;
-    return stacks->native[index] == NATIVE_MERGE_PIECE &&
-           (index + 1 == stacks->native_count || stacks->native[index + 1] == NATIVE_MERGE_PLAIN);
+    if (stacks->native[index] != NATIVE_MERGE_PIECE)
+        return false;
+    uint8_t caller = index + 1 < stacks->native_count ? stacks->native[index + 1] : NATIVE_MERGE_PLAIN;
+    return caller == NATIVE_MERGE_PLAIN || caller == NATIVE_MERGE_ENTRANCE;
 }
 
 static size_t count_evaluators(const struct native_merge_stacks *stacks)
@@ -53,24 +55,25 @@ size_t native_merge(const struct native_merge_stacks *stacks, struct native_merg
     struct merge merge = {.stacks = stacks, .frames = frames};
     size_t evaluators = count_evaluators(stacks), runs = count_runs(stacks);
     /* Where both roots are sure, an evaluator too many is the innermost, which has not linked its frame yet or has
-     * unlinked it already, and a run too many is one whose evaluator was passed over further in. Else the innermost
-     * ends are what is sure. */
+     * unlinked it already, and runs too many are the innermost, whose evaluators were not recognised. Else the
+     * innermost ends are what is sure. */
     bool whole = stacks->native_is_whole && stacks->python_is_whole;
     size_t idle = whole && evaluators > runs ? evaluators - runs : 0;
-    size_t early = whole && evaluators && runs > evaluators ? runs - evaluators : 0;
-    *agrees = evaluators == runs || idle == 1;
+    size_t early = whole && runs > evaluators ? runs - evaluators : 0;
+    bool entering = early == 1 && stacks->native_count && stacks->native[0] == NATIVE_MERGE_ENTRANCE;
+    *agrees = evaluators == runs || idle == 1 || entering;
+    for (; early; early--)
+        put_run(&merge);
     for (size_t index = 0; index < stacks->native_count; index++) {
-        bool evaluator = is_evaluator(stacks, index), piece = stacks->native[index] == NATIVE_MERGE_PIECE;
-        if (!evaluator && piece)
+        bool evaluator = is_evaluator(stacks, index);
+        if (!evaluator && stacks->native[index] == NATIVE_MERGE_PIECE)
             continue;
-        if (!evaluator || idle || merge.python == stacks->python_count) {
-            idle -= evaluator && idle;
-            put(&merge, index, false);
+        if (evaluator && !idle && merge.python < stacks->python_count) {
+            put_run(&merge);
             continue;
         }
-        for (; early; early--)
-            put_run(&merge);
-        put_run(&merge);
+        idle -= evaluator && idle;
+        put(&merge, index, false);
     }
     while (merge.python < stacks->python_count)
         put_run(&merge);

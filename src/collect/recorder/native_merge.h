@@ -20,6 +20,7 @@ enum native_merge_kind {
     NATIVE_MERGE_PLAIN,
     NATIVE_MERGE_EVALUATOR, /* its main function: one frame of it is one evaluator */
     NATIVE_MERGE_PIECE, /* a part of it with a frame of its own: belongs to the evaluator that called it */
+    NATIVE_MERGE_ENTRANCE, /* has the evaluator's beginning inlined: may be one before it calls the first piece */
 };
 
 struct native_merge_stacks {
