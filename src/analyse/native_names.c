@@ -49,37 +49,63 @@ static const char *end_of_scope(const char *at)
     return name[size] == '_' ? name + size : NULL;
 }
 
-/* Whether 4Grid_ in 4mesh_4Grid___init__ is a scope, not the fourth function of mesh, Grid___init__. The file's own module
- * comes first, what lies in a scope is mostly numbered, and classes begin with a capital letter. */
-static bool is_scope(const char *at, const char *end, bool is_first)
+static const char *name_of_scope(const char *at)
 {
-    const char *name = at + strspn(at, "0123456789");
-    return is_first || isdigit((unsigned char)end[1]) || isupper((unsigned char)*name);
+    return at + strspn(at, "0123456789");
 }
 
-/* __pyx_KIND_ SCOPE_ ... [number]name. The number tells functions of one scope apart, but the first and those of kind f
- * have none. */
-static bool put_cython(const char *symbol, struct bytes *out)
+/* Behind the scope that is the file's own module (of /x/mesh.cpython-312.so: mesh), which packages may precede; or
+ * behind the first, when none is. */
+static const char *end_of_module(const char *at, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
+    size_t size = strcspn(stem, ".");
+    const char *first = end_of_scope(at);
+    for (const char *end; (end = end_of_scope(at)); at = end + 1) {
+        const char *name = name_of_scope(at);
+        if ((size_t)(end - name) == size && strncmp(name, stem, size) == 0)
+            return end;
+    }
+    return first;
+}
+
+/* Whether 4Grid_ in 4mesh_4Grid___init__ is a scope, not the fourth function of mesh, Grid___init__: what lies in a
+ * scope is mostly numbered, and classes begin with a capital letter. */
+static bool is_scope(const char *at, const char *end)
+{
+    return isdigit((unsigned char)end[1]) || isupper((unsigned char)*name_of_scope(at));
+}
+
+/* What follows __pyx_KIND_ in the symbol; NULL when it is not one of a function. `numbered` tells whether functions of that
+ * kind have numbers that tell them apart in their scope (though the first has none). */
+static const char *after_kind(const char *symbol, bool *numbered)
 {
     static const char *const kinds[] = {"__pyx_pw_", "__pyx_pf_", "__pyx_gb_", "__pyx_f_", NULL};
     const char *at = strstr(symbol, "__pyx_");
     if (at && begins(at, "__pyx_fuse_"))
         at = strstr(at + 1, "__pyx_");
-    size_t kind = 0;
-    while (at && kinds[kind] && !begins(at, kinds[kind]))
-        kind++;
-    if (!at || !kinds[kind])
+    for (size_t kind = 0; at && kinds[kind]; kind++)
+        if (begins(at, kinds[kind])) {
+            *numbered = strcmp(kinds[kind], "__pyx_f_") != 0;
+            return at + strlen(kinds[kind]);
+        }
+    return NULL;
+}
+
+/* __pyx_KIND_ SCOPE_ ... [number]name */
+static bool put_cython(const char *symbol, const char *path, struct bytes *out)
+{
+    bool numbered = false;
+    const char *at = after_kind(symbol, &numbered), *first = at;
+    const char *module_end = at ? end_of_module(at, path) : NULL;
+    if (!module_end)
         return false;
-    bool numbered = strcmp(kinds[kind], "__pyx_f_") != 0;
-    at += strlen(kinds[kind]);
-    const char *first = at;
-    for (const char *end; (end = end_of_scope(at)) && (!numbered || is_scope(at, end, at == first));) {
-        at += strspn(at, "0123456789");
-        bytes_put(out, at, (size_t)(end - at));
-        bytes_put_u8(out, '.');
+    for (const char *end; (end = end_of_scope(at)) && (at < module_end || !numbered || is_scope(at, end));) {
+        const char *name = name_of_scope(at);
+        bytes_putf(out, "%.*s.", (int)(end - name), name);
         at = end + 1;
     }
-    const char *name = at + (numbered ? strspn(at, "0123456789") : 0);
+    const char *name = numbered ? name_of_scope(at) : at;
     bytes_put(out, name, strcspn(name, "(")); /* compiled as C++, it has its arguments there */
     return at > first;
 }
@@ -102,10 +128,10 @@ static bool put_fortran(const char *symbol, struct bytes *out)
     return true;
 }
 
-void native_names_put(const char *symbol, struct bytes *out)
+void native_names_put(const char *symbol, const char *path, struct bytes *out)
 {
     size_t before = out->size;
-    if (put_cython(symbol, out) || put_fortran(symbol, out) || out->failed)
+    if (put_cython(symbol, path, out) || put_fortran(symbol, out) || out->failed)
         return;
     out->size = before;
     bytes_put_text(out, symbol);

@@ -11,8 +11,8 @@
 struct bytes;
 
 /* The readable name: __pyx_pw_3pkg_3mod_1func → pkg.mod.func, __mesh_MOD_refine → mesh::refine; others as they
- * are. */
-void native_names_put(const char *symbol, struct bytes *out);
+ * are. `path` is that of the library. */
+void native_names_put(const char *symbol, const char *path, struct bytes *out);
 
 /* Cython compiles a function into a wrapper that takes Python arguments and calls the body. */
 bool native_names_is_cython_wrapper(const char *symbol);

@@ -99,10 +99,10 @@ static uint32_t offset_name(struct naming *naming, const struct code_address *ad
     return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
 }
 
-static uint32_t readable_name(struct naming *naming, uint32_t symbol)
+static uint32_t readable_name(struct naming *naming, const struct code_address *address, uint32_t symbol)
 {
     bytes_reset(&naming->text);
-    native_names_put(recording_text(naming->recording, symbol), &naming->text);
+    native_names_put(recording_text(naming->recording, symbol), module_path(naming, address), &naming->text);
     naming->failed |= naming->text.failed;
     return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
 }
@@ -133,7 +133,7 @@ static struct native_frame make_frame(struct naming *naming, const struct code_a
     function.flags |= is_library(module_path(naming, address)) ? CODE_LIBRARY : 0;
     function.module = module_name(naming, address);
     function.name =
-        symbol && symbol->name ? readable_name(naming, symbol->name) : offset_name(naming, address);
+        symbol && symbol->name ? readable_name(naming, address, symbol->name) : offset_name(naming, address);
     frame.code = naming->failed ? 0 : function_code(naming, &function);
     return frame;
 }

@@ -152,13 +152,14 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
     return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-/* The linkage name where it is one of C++ or Rust (it holds the scopes); else the name in the source. */
+/* The linkage name where it holds the scopes (C++, Rust, modules of gfortran); else the name in the source. */
 static const char *symbol_of(Dwarf_Die *die)
 {
     const char *linkage = text_of(die, DW_AT_linkage_name);
     if (!linkage)
         linkage = text_of(die, DW_AT_MIPS_linkage_name);
-    if (linkage && (strncmp(linkage, "_Z", 2) == 0 || strncmp(linkage, "_R", 2) == 0))
+    if (linkage &&
+        (strncmp(linkage, "_Z", 2) == 0 || strncmp(linkage, "_R", 2) == 0 || strstr(linkage, "_MOD_")))
         return linkage;
     const char *name = text_of(die, DW_AT_name);
     return name ? name : linkage;

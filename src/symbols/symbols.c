@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/strings.h"
+#include "symbols/cython_source.h"
 #include "symbols/debug_info.h"
 #include "symbols/demangle.h"
 #include "symbols/module_file.h"
@@ -43,6 +44,7 @@ struct symbols {
     struct module **modules;
     size_t module_count;
     struct bytes frames; /* struct kept */
+    struct cython_source cython;
     struct strings strings;
 };
 
@@ -94,6 +96,7 @@ void symbols_free(struct symbols *symbols)
     free(symbols->search_path);
     free(symbols->modules);
     bytes_clear(&symbols->frames);
+    cython_source_clear(&symbols->cython);
     strings_clear(&symbols->strings);
     free(symbols);
 }
@@ -181,8 +184,11 @@ static void keep_frame(void *context, const struct debug_info_frame *frame)
     struct strings *strings = &filling->symbols->strings;
     char *name = demangle_new(frame->symbol);
     struct kept kept = {.line = frame->line, .is_inlined = frame->is_inlined};
+    const char *file = frame->file, *pyx = NULL;
+    if (file && cython_source_is_function(frame->symbol))
+        pyx = cython_source_find(&filling->symbols->cython, file, frame->line, &kept.line);
     kept.function = strings_intern_text(strings, name ? name : frame->symbol);
-    kept.file = strings_intern_text(strings, frame->file ? frame->file : "");
+    kept.file = strings_intern_text(strings, pyx ? pyx : file ? file : "");
     free(name);
     keep(filling, &kept);
 }

@@ -29,6 +29,13 @@ extern "C" __attribute__((noinline)) double __mesh_MOD_refine(double *v)
 {
     return entry(v) - 1;
 }
+extern "C" __attribute__((noinline)) double busy(double *v, long count)
+{
+    double sum = 0;
+    while (count--)
+        sum += entry(v);
+    return sum;
+}
 """
 
 
@@ -238,3 +245,87 @@ def test_a_cut_recording_is_named_all_the_same(library):
     library.recording.write_bytes(whole[:-40])
     assert "4 of 4" in library.finalize()
     assert functions_in(library.stacks()) == NAMED
+
+
+CYTHON = """\
+/* "pkg/mesh.pyx":4
+ * def refine(x):             # <<<<<<<<<<<<<<
+ */
+static __attribute__((noinline)) double __pyx_pf_3pkg_4mesh_refine(volatile double *x)
+{
+  double result = 1;
+
+  /* "pkg/mesh.pyx":6
+ *     return x[0] * x[0]             # <<<<<<<<<<<<<<
+ */
+  result = x[0] *
+           x[0];
+  return result;
+}
+
+double __pyx_pw_3pkg_4mesh_1refine(volatile double *x)
+{
+  return __pyx_pf_3pkg_4mesh_refine(x) + 1;
+}
+"""
+
+
+def test_cython_functions_have_the_lines_of_their_own_source(library):
+    source, built = library.folder / "mesh.c", library.folder / "mesh.so"
+    source.write_text(CYTHON)
+    (library.folder / "mesh.pyx").write_text("# the source\n")
+    run("gcc", "-g", "-O1", "-fPIC", "-shared", "-Wl,--build-id", "-o", built, source)
+    table = addresses(built)
+    body, wrapper = table["__pyx_pf_3pkg_4mesh_refine"], table["__pyx_pw_3pkg_4mesh_1refine"]
+    text = f"module {built} {build_id(built)} 0 0\nstack 1 main 1+{wrapper.start + 4:#x} 1+{body.start:#x}\n"
+    with open(library.recording, "wb") as file:
+        subprocess.run([MAKE_STACKS], input=text.encode(), stdout=file, check=True)
+    library.finalize()
+    assert library.stacks() == {"main (app.py:3);pkg.mesh.refine (mesh.pyx:6)": "1"}
+
+
+PROGRAM = """\
+import ctypes, time
+busy = ctypes.CDLL({path!r}).busy
+busy.restype = ctypes.c_double
+value = (ctypes.c_double * 1)(2.0)
+
+def work(end):
+    while time.perf_counter() < end:
+        busy(value, 1000000)
+
+work(time.perf_counter() + 0.5)
+"""
+
+
+def test_recording_now_and_naming_later(modern_launch):
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not installed")
+    launch = modern_launch
+    library = Library(launch.sonde, launch.folder)
+    script = launch.folder / "x.py"
+    script.write_text(PROGRAM.format(path=str(library.path)))
+    words = [
+        "record",
+        "--native",
+        "-r",
+        "2000",
+        "-o",
+        library.recording,
+        "--",
+        launch.python.executable,
+        script,
+    ]
+    run(launch.sonde, words[0], "--no-finalize", *words[1:], cwd=launch.folder, env=launch.environment)
+    assert "solver::norm(double*)" not in functions_in(library.stacks())
+    assert "libk.so: " in library.finalize()
+    stacks = [stack for stack in library.stacks() if "solver::norm" in stack]
+    assert stacks
+    for stack in stacks:
+        frames = [re.sub(r" \(.*", "", frame) for frame in stack.split(";")]
+        assert frames[:2] == ["<module>", "work"] and "busy" in frames, stack
+        assert not [frame for frame in frames if "EvalFrame" in frame], stack
+    internals = functions_in(library.stacks("--internals"))
+    assert [name for name in internals if "Py_RunMain" in name or "Py_BytesMain" in name or "+0x" in name]
+    run(launch.sonde, *words, cwd=launch.folder, env=launch.environment)
+    assert "solver::norm(double*)" in functions_in(library.stacks())
