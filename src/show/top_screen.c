@@ -57,11 +57,12 @@ static void draw_title(struct picture *picture)
 {
     const struct top_facts *facts = picture->facts;
     uint64_t seconds = (facts->live->end_ns - facts->live->start_ns) / SECOND_NS;
-    const char *python = python_of(facts->recording);
+    unsigned columns = picture->canvas->columns;
+    const char *python = columns >= WIDE ? python_of(facts->recording) : "";
     char right[96];
     int size = snprintf(right, sizeof right, "%s%s  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
                         python[0] ? "Python " : "", python, seconds / 3600, seconds / 60 % 60, seconds % 60);
-    unsigned columns = picture->canvas->columns, right_columns = (unsigned)size;
+    unsigned right_columns = (unsigned)size;
     unsigned left = columns > right_columns + 12 ? columns - right_columns - 2 : columns;
     unsigned at =
         canvas_put(picture->canvas, picture->row, 0, CANVAS_DIM, columns >= WIDE ? "sonde top " : "");
