@@ -199,10 +199,10 @@ static int freeze(struct watcher *watcher, struct err *err)
     return watcher->view.paused ? live_copy(&watcher->live, &watcher->frozen, err) : 0;
 }
 
-static int take_keys(struct watcher *watcher, struct err *err)
+static int take_keys(struct watcher *watcher, bool pressed, struct err *err)
 {
     bool changed = false;
-    for (int key; !watcher->leaving && (key = top_terminal_key()) >= 0;) {
+    for (int key; !watcher->leaving && (key = top_terminal_key(pressed && !changed)) >= 0;) {
         changed = true;
         switch (key ? top_view_key(&watcher->view, key) : TOP_VIEW_DRAW) {
         case TOP_VIEW_QUIT:
@@ -246,7 +246,7 @@ static int step(struct watcher *watcher, struct err *err)
     wait_for_something(watcher, watcher->next_ns, &bytes, &keys);
     if (bytes && take_bytes(watcher, err) < 0)
         return -1;
-    if (keys && take_keys(watcher, err) < 0)
+    if (watcher->on_screen && take_keys(watcher, keys, err) < 0)
         return -1;
     uint64_t now = clock_monotonic_ns();
     watcher->leaving |= asked_to_end || (watcher->options->duration_ns &&
@@ -275,14 +275,18 @@ static int end_program(struct watcher *watcher, struct err *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     for (size_t i = 0; i < 2 && !watcher->ended; i++) {
+        if (signals[i] == SIGTERM)
+            message_note("the program did not end at SIGINT and gets SIGTERM");
         kill(watcher->options->recorder, signals[i]);
         if (take_until(watcher, clock_monotonic_ns() + PATIENCE_NS, err) < 0)
             return -1;
     }
     const struct recording *recording = &watcher->recording;
     if (!watcher->ended && watcher->options->owns_program && recording->processes_count > 1 &&
-        recording->processes[1].end_ns == 0)
+        recording->processes[1].end_ns == 0) {
+        message_note("the program did not end at SIGTERM and is killed");
         kill((pid_t)recording->processes[1].pid, SIGKILL);
+    }
     return take_until(watcher, clock_monotonic_ns() + PATIENCE_NS, err);
 }
 

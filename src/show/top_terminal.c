@@ -5,6 +5,7 @@
 #ifdef SONDE_NCURSES
 
 #include <curses.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -107,7 +108,8 @@ int top_terminal_save(struct top_terminal_saved *saved, struct err *err)
     *saved = (struct top_terminal_saved){0};
     if (check(err) < 0)
         return -1;
-    if (tcgetattr(STDIN_FILENO, &saved->modes) != 0)
+    saved->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (saved->fd < 0 || tcgetattr(saved->fd, &saved->modes) != 0)
         return err_set_errno(err, "the terminal does not tell its modes");
     static const char *const back[] = {"sgr0", "cnorm", "rmkx", "rmcup"};
     for (size_t i = 0; i < sizeof back / sizeof *back; i++)
@@ -117,9 +119,9 @@ int top_terminal_save(struct top_terminal_saved *saved, struct err *err)
 
 void top_terminal_restore(const struct top_terminal_saved *saved)
 {
-    ssize_t written = write(STDOUT_FILENO, saved->sequences, saved->size);
+    ssize_t written = write(saved->fd, saved->sequences, saved->size);
     (void)written; /* a terminal that is gone needs nothing */
-    tcsetattr(STDIN_FILENO, TCSANOW, &saved->modes);
+    tcsetattr(saved->fd, TCSANOW, &saved->modes);
 }
 
 /* ---- drawing ---- */
@@ -182,7 +184,6 @@ int top_terminal_open(bool color, struct err *err)
     raw();
     noecho();
     nonl();
-    nodelay(stdscr, TRUE);
     keypad(stdscr, TRUE);
     set_escdelay(ESCAPE_DELAY_MS);
     curs_set(0);
@@ -235,8 +236,9 @@ void top_terminal_show(const struct canvas *canvas)
 
 /* ---- keys ---- */
 
-int top_terminal_key(void)
+int top_terminal_key(bool wait)
 {
+    timeout(wait ? 2 * ESCAPE_DELAY_MS : 0);
     int key = getch();
     switch (key) {
     case ERR:
@@ -305,8 +307,9 @@ void top_terminal_show(const struct canvas *canvas)
     (void)canvas;
 }
 
-int top_terminal_key(void)
+int top_terminal_key(bool wait)
 {
+    (void)wait;
     return -1;
 }
 

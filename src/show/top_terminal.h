@@ -15,6 +15,7 @@ struct canvas;
 struct err;
 
 struct top_terminal_saved {
+    int fd; /* of the terminal, whatever becomes of standard output; closed when the process ends */
     struct termios modes;
     char sequences[256]; /* what takes it back from full screen to lines */
     size_t size;
@@ -31,7 +32,8 @@ void top_terminal_close(void);
 bool top_terminal_is_ascii(void);
 void top_terminal_size(unsigned *rows, unsigned *columns);
 void top_terminal_show(const struct canvas *canvas);
-/* The next key that was pressed: a byte, or an enum top_view_key; 0 = the size has changed; -1 = none. */
-int top_terminal_key(void);
+/* The next key that was pressed: a byte, or an enum top_view_key; 0 = the size has changed; -1 = none. With `wait` it is
+ * known that one was, and there is time to see whether Esc is a key or the beginning of one. */
+int top_terminal_key(bool wait);
 
 #endif

@@ -1,0 +1,126 @@
+"""A program in a terminal that is not there: what it draws, the keys it gets, the modes it leaves behind."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import termios
+import time
+import typing
+
+import pyte
+
+PATIENCE = 60  # seconds until a picture that does not come is a failure
+
+
+def own_terminal():
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+class Emulator(pyte.Screen):
+    """With what xterm has and pyte lacks: scrolling, and repeating a character."""
+
+    def scroll_by(self, count, change):
+        column, row = self.cursor.x, self.cursor.y
+        self.cursor.y = self.margins.top if self.margins else 0
+        change(count)
+        self.cursor.x, self.cursor.y = column, row
+
+    def scroll_up(self, count=1):
+        self.scroll_by(count or 1, self.delete_lines)
+
+    def scroll_down(self, count=1):
+        self.scroll_by(count or 1, self.insert_lines)
+
+    def repeat(self, count=1):
+        self.draw(self.buffer[self.cursor.y][self.cursor.x - 1].data * (count or 1))
+
+
+class Stream(pyte.ByteStream):
+    csi: typing.ClassVar = {**pyte.ByteStream.csi, "S": "scroll_up", "T": "scroll_down", "b": "repeat"}
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down", "repeat"}
+
+
+class Screen:
+    """`command` started by `launch` in a terminal of its own. All that it wrote is in `written`."""
+
+    def __init__(self, launch, command, rows=24, columns=80, **environment):
+        self.master, slave = pty.openpty()
+        self.rows, self.columns = rows, columns
+        self.set_size()
+        self.modes_before = self.modes()
+        self.emulator = Emulator(columns, rows)
+        self.stream = Stream(self.emulator)
+        self.written = b""
+        self.process = launch.start(
+            command,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            preexec_fn=own_terminal,
+            environment={"TERM": "xterm", **environment},
+        )
+        os.close(slave)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+    def set_size(self):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, 0, 0))
+
+    def resize(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        self.emulator.resize(rows, columns)
+        self.set_size()
+
+    def modes(self):
+        return termios.tcgetattr(self.master)
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def take(self, seconds):
+        """Takes in what comes within the time; False when nothing more will."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            data = b""
+        self.written += data
+        self.stream.feed(data)
+        return bool(data)
+
+    @property
+    def lines(self):
+        return [line.rstrip() for line in self.emulator.display]
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+    def wait_for(self, fact):
+        """Until fact(self) is true; its value."""
+        end = time.monotonic() + PATIENCE
+        while not (value := fact(self)):
+            if not self.take(0.2) or time.monotonic() > end:
+                raise AssertionError("never seen; the screen is\n" + self.text)
+        return value
+
+    def wait_for_text(self, text):
+        self.wait_for(lambda screen: text in screen.text)
+
+    def end(self):
+        """All that it still writes, and its exit status."""
+        end = time.monotonic() + PATIENCE
+        while self.take(0.2) and time.monotonic() < end:
+            if self.process.poll() is not None and not select.select([self.master], [], [], 0)[0]:
+                break
+        return self.process.wait(PATIENCE)
