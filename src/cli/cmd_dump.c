@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/conversion.h"
 #include "cli/dump_reader.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -19,7 +20,7 @@ struct values {
     int64_t pid;
     const char *core;
     int locals;
-    bool json, full_filenames;
+    bool json, full_filenames, native, internals;
     bool nonblocking; /* py-spy's: needless here */
     struct option_list search_dirs;
 };
@@ -32,6 +33,11 @@ static const struct option options[] = {
     {"locals", 'l', OPTION_COUNT, NULL, offsetof(struct values, locals), NULL,
      "Show the arguments and local variables of each function. Twice: longer, and with the attributes of "
      "objects."},
+    {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
+     "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
+     "no "
+     "Python."},
+    {"internals", 0, OPTION_FLAG, NULL, offsetof(struct values, internals), NULL, CONVERSION_INTERNALS_HELP},
     {"json", 'j', OPTION_FLAG, NULL, offsetof(struct values, json), NULL,
      "Write JSON: a list with one object for each thread, nothing shortened."},
     {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
@@ -62,8 +68,11 @@ static int read_dump(const struct values *values, struct dump *dump, struct err 
     const char *search_dirs[SEARCH_DIRS_MAX] = {0};
     for (size_t i = 0; i < values->search_dirs.count; i++)
         search_dirs[i] = values->search_dirs.items[i];
-    const struct dump_reader_options reading = {
-        .variables = values->locals > 0, .detailed = values->locals > 1, .search_dirs = search_dirs};
+    const struct dump_reader_options reading = {.variables = values->locals > 0,
+                                                .detailed = values->locals > 1,
+                                                .native = values->native,
+                                                .internals = values->internals,
+                                                .search_dirs = search_dirs};
     return values->core ? dump_reader_core(values->core, &reading, dump, err)
                         : dump_reader_process((uint32_t)values->pid, &reading, dump, err);
 }

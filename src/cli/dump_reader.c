@@ -1,6 +1,7 @@
 #include "cli/dump_reader.h"
 
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/dump_native.h"
 #include "collect/agent/task_list.h"
 #include "collect/outside/core_file.h"
 #include "collect/outside/hold.h"
@@ -24,12 +26,18 @@
 #include "show/dump.h"
 
 enum { MOST_THREADS = 4096, MOST_FRAMES = 1 << 12, MOST_VARIABLES = 256, TRIES = 50 };
-enum { TEXT_BYTES = 4096, LINES_BYTES = 1 << 20, GIL_BYTES = 208 };
+enum { FOLDERS_MAX = 64, TEXT_BYTES = 4096, LINES_BYTES = 1 << 20, GIL_BYTES = 208 };
 
 /* A thread as the kernel sees it. */
 struct kernel_thread {
     uint32_t tid;     /* as we see it */
     uint32_t own_tid; /* as the process sees it */
+};
+
+/* What a thread has asked the kernel for. */
+struct kernel_call {
+    int64_t number; /* below 0 = nothing */
+    uint64_t first, second;
 };
 
 struct reader {
@@ -41,6 +49,8 @@ struct reader {
     struct target_python python;
     struct code_cache codes;
     struct walk_process walk;
+    struct dump_native native;
+    bool native_taken;   /* of the thread at hand */
     uint32_t tid_offset; /* as target_python_tid_offset says */
     struct kernel_thread threads[MOST_THREADS];
     size_t thread_count;
@@ -131,6 +141,8 @@ static void add_frames(struct reader *r, const struct walk *walk)
 /* The thread stands still. Without variables the frames are named later, when it runs again. */
 static struct walk walk_thread(struct reader *r, uint64_t state)
 {
+    if (!state)
+        return (struct walk){.status = WALK_EMPTY}; /* a thread without Python */
     struct walk_thread thread = {.state = state};
     struct walk walk = walk_frames(&r->walk, &thread, r->frames, MOST_FRAMES);
     if (r->options->variables && walk.status == WALK_OK)
@@ -162,6 +174,7 @@ static bool read_held(struct reader *r, uint32_t tid, uint64_t state, struct wal
     if (hold_take(&hold, tid) != HOLD_TAKEN)
         return false;
     *walk = walk_thread(r, state);
+    r->native_taken = r->options->native && dump_native_take_held(&r->native, tid);
     hold_release(&hold);
     return true;
 }
@@ -184,6 +197,11 @@ static void finish_thread(struct reader *r, struct dump_thread *thread, bool sto
         set_problem(r, thread, stood, walk);
     else if (!r->options->variables)
         add_frames(r, walk);
+    if (!r->native_taken)
+        return;
+    dump_native_weave(&r->native, r->dump, thread, r->frames, walk->status == WALK_OK ? walk->count : 0);
+    if (stood && walk->status == WALK_EMPTY)
+        thread->problem = 0;
 }
 
 /* At some instructions a stack is just being changed: try again. */
@@ -193,13 +211,16 @@ static void read_thread(struct reader *r, struct dump_thread *thread, uint64_t s
     struct task task = {0};
     struct walk walk = {0};
     bool stood = false;
+    r->native_taken = false;
     if (!task_list_open(&task, r->pid, kernel->tid)) {
         thread->problem = intern(r, "it has just ended");
         return;
     }
     for (int i = 0; i < TRIES; i++) {
         forget_frames(r->dump, thread);
-        stood = read_sleeper(r, &task, state, &walk) || read_held(r, kernel->tid, state, &walk);
+        /* The registers of a thread are seen only when it is held. */
+        stood = (r->options->native && read_held(r, kernel->tid, state, &walk)) ||
+                read_sleeper(r, &task, state, &walk) || read_held(r, kernel->tid, state, &walk);
         if (stood && walk.status != WALK_REJECTED)
             break;
     }
@@ -220,13 +241,15 @@ static uint64_t gil_address(const struct reader *r, const struct threads_row *ro
 }
 
 /* A thread that waits for the GIL sleeps on a condition within it. */
-static enum dump_state state_in_call(const struct reader *r, const struct threads_row *row, int64_t number,
-                                     uint64_t argument)
+static enum dump_state state_in_call(const struct reader *r, const struct threads_row *row,
+                                     const struct kernel_call *call)
 {
-    uint64_t gil = gil_address(r, row);
-    if (number < 0)
+    uint64_t gil = row->state ? gil_address(r, row) : 0;
+    if (call->number < 0)
         return DUMP_ACTIVE;
-    if (number == SYS_futex && gil && argument >= gil && argument - gil < GIL_BYTES && !row->holds_gil)
+    uint64_t operation = call->second & FUTEX_CMD_MASK;
+    if (call->number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) && gil &&
+        call->first >= gil && call->first - gil < GIL_BYTES && !row->holds_gil)
         return DUMP_WAITS_FOR_GIL;
     return DUMP_IDLE;
 }
@@ -236,15 +259,15 @@ static enum dump_state process_state(const struct reader *r, const struct thread
 {
     char path[64];
     struct bytes text = {0};
-    int64_t number = -1;
-    uint64_t argument = 0;
+    struct kernel_call call = {.number = -1};
     snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", r->pid, kernel->tid);
     enum dump_state state = DUMP_UNKNOWN;
     if (bytes_read_file(&text, path, TEXT_BYTES, NULL) == 0 && text.size) {
         bytes_put_u8(&text, 0); /* "running", or the number of the call and its arguments */
-        if (sscanf((char *)text.data, "%" SCNd64 " %" SCNx64, &number, &argument) < 1)
-            number = -1;
-        state = state_in_call(r, row, number, argument);
+        if (sscanf((char *)text.data, "%" SCNd64 " %" SCNx64 " %" SCNx64, &call.number, &call.first,
+                   &call.second) < 1)
+            call.number = -1;
+        state = state_in_call(r, row, &call);
     }
     bytes_clear(&text);
     return state;
@@ -253,11 +276,13 @@ static enum dump_state process_state(const struct reader *r, const struct thread
 static enum dump_state core_state(const struct reader *r, const struct threads_row *row, uint32_t tid)
 {
 #if defined(__x86_64__)
-    enum { RDI = 14, ORIGINAL_RAX = 15 };
+    enum { RSI = 13, RDI = 14, ORIGINAL_RAX = 15 };
     for (size_t i = 0; i < r->core->thread_count; i++) {
         const struct core_file_thread *thread = &r->core->threads[i];
+        const struct kernel_call call = {(int64_t)thread->registers[ORIGINAL_RAX], thread->registers[RDI],
+                                         thread->registers[RSI]};
         if (thread->tid == tid && thread->register_count > ORIGINAL_RAX)
-            return state_in_call(r, row, (int64_t)thread->registers[ORIGINAL_RAX], thread->registers[RDI]);
+            return state_in_call(r, row, &call);
     }
 #else
     (void)r;
@@ -326,7 +351,13 @@ static void add_process_thread(struct reader *r, struct dump_thread *thread, con
 
 static void add_dead_thread(struct reader *r, struct dump_thread *thread, const struct threads_row *row)
 {
-    thread->died = r->core->signal && r->core->thread_count && r->core->threads[0].tid == thread->native_id;
+    const struct core_file *core = r->core;
+    thread->died = core->signal && core->thread_count && core->threads[0].tid == thread->native_id;
+    r->native_taken = false;
+    for (size_t i = 0; r->options->native && i < core->thread_count; i++)
+        if (core->threads[i].tid == thread->native_id)
+            r->native_taken =
+                dump_native_take(&r->native, core->threads[i].registers, core->threads[i].register_count);
     struct walk walk = walk_thread(r, row->state);
     finish_thread(r, thread, true, &walk);
 }
@@ -341,7 +372,8 @@ static void add_thread(struct reader *r, const struct threads_row *row, enum dum
     thread->interpreter = row->interpreter_id;
     thread->holds_gil = row->holds_gil;
     thread->state = state;
-    name_thread(r, thread, row);
+    if (row->state)
+        name_thread(r, thread, row);
     if (r->core)
         add_dead_thread(r, thread, row);
     else
@@ -377,6 +409,22 @@ static bool call_roll(struct reader *r, struct threads_row *later)
     return r->row_count >= 0 && same_holders(r, later, list_threads(r, later));
 }
 
+/* Threads that have no PyThreadState: of libraries, and of programs that embed Python. */
+static void add_foreign_threads(struct reader *r)
+{
+    size_t known = r->dump->thread_count;
+    for (size_t i = 0; i < r->thread_count; i++) {
+        const struct kernel_thread *kernel = &r->threads[i];
+        bool python = false;
+        for (size_t j = 0; j < known; j++)
+            python |= r->dump->threads[j].native_id == kernel->own_tid;
+        const struct threads_row row = {.native_id = kernel->own_tid};
+        if (!python && (known > 1 || r->thread_count > 1))
+            add_thread(r, &row,
+                       r->core ? core_state(r, &row, kernel->own_tid) : process_state(r, &row, kernel));
+    }
+}
+
 static int add_threads(struct reader *r, struct err *err)
 {
     struct threads_row *later = calloc(MOST_THREADS, sizeof *later);
@@ -389,6 +437,8 @@ static int add_threads(struct reader *r, struct err *err)
         return err_set(err, "its list of threads cannot be read; has Python ended there?");
     for (ssize_t i = r->row_count; i > 0; i--) /* the oldest first */
         add_thread(r, &r->rows[i - 1], r->states[i - 1]);
+    if (r->options->native)
+        add_foreign_threads(r);
     return r->dump->failed ? err_set(err, "out of memory") : 0;
 }
 
@@ -418,6 +468,22 @@ static int find_python(struct reader *r, struct err *err)
     if (r->python.layout.thread_native_id == LAYOUT_ABSENT)
         r->tid_offset = target_python_tid_offset(&r->python, &r->image->memory, tids, r->thread_count);
     return 0;
+}
+
+/* The files of a process in another root are looked for there first. */
+static int prepare_native(struct reader *r, struct err *err)
+{
+    char root[64];
+    const char *folders[FOLDERS_MAX];
+    size_t count = 0;
+    if (!r->options->native)
+        return 0;
+    snprintf(root, sizeof root, "/proc/%u/root", r->pid);
+    if (r->pid)
+        folders[count++] = root;
+    for (size_t i = 0; r->options->search_dirs[i] && count < FOLDERS_MAX; i++)
+        folders[count++] = r->options->search_dirs[i];
+    return dump_native_init(&r->native, r->image, folders, count, r->options->internals, err);
 }
 
 static void list_kernel_threads(struct reader *r)
@@ -473,6 +539,8 @@ static int read_process(struct reader *r, struct err *err)
     r->image = &process.image;
     list_kernel_threads(r);
     int result = find_python(r, err);
+    if (result == 0)
+        result = prepare_native(r, err);
     if (result == 0) {
         add_command(r);
         add_executable(r);
@@ -481,6 +549,7 @@ static int read_process(struct reader *r, struct err *err)
         result = add_threads(r, err);
         hold_clear();
     }
+    dump_native_clear(&r->native);
     process_image_close(&process);
     return result;
 }
@@ -520,7 +589,11 @@ static int read_core(struct reader *r, const struct core_file *core, struct err 
     r->dump->pid = core->pid;
     r->dump->signal = core->signal;
     r->dump->command = intern(r, core->command);
-    return add_threads(r, err);
+    int result = prepare_native(r, err);
+    if (result == 0)
+        result = add_threads(r, err);
+    dump_native_clear(&r->native);
+    return result;
 }
 
 int dump_reader_core(const char *path, const struct dump_reader_options *options, struct dump *dump,

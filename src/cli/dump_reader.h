@@ -16,7 +16,9 @@ struct err;
 struct dump_reader_options {
     bool variables;
     bool detailed;                  /* variables with the attributes of instances */
-    const char *const *search_dirs; /* as for core_file_open */
+    bool native;                    /* frames of native functions, and threads without Python */
+    bool internals;                 /* also the interpreter's own */
+    const char *const *search_dirs; /* as for core_file_open; never NULL */
 };
 
 int dump_reader_process(uint32_t pid, const struct dump_reader_options *options, struct dump *dump,

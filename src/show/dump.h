@@ -30,6 +30,7 @@ struct dump_variable {
 struct dump_frame {
     uint32_t function, file; /* in strings; file 0 = not known */
     int32_t line;            /* below 1 = not known */
+    uint32_t module;         /* in strings: of a native one the library */
     bool native;
     bool entry; /* called from C */
     size_t first_variable, variable_count;

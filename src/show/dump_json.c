@@ -48,6 +48,7 @@ static void put_frame(const struct dump *dump, const struct dump_frame *frame, s
     json_begin_object(json);
     put_text(dump, json, "name", frame->function);
     put_text(dump, json, "filename", frame->file);
+    put_text(dump, json, "module", frame->module);
     json_key(json, "short_filename");
     json_string(json,
                 frame->file ? labels_path(strings_text(&dump->strings, frame->file), LABEL_SHORT) : NULL);

@@ -1,6 +1,6 @@
 /*
  * dump_json: a dump for programs: a list with one object for each thread. The keys that py-spy's has too mean the
- * same: pid, thread_id, thread_name, os_thread_id, active, owns_gil, frames (name, filename, short_filename, line,
+ * same: pid, thread_id, thread_name, os_thread_id, active, owns_gil, frames (name, filename, module, short_filename, line,
  * is_entry, locals: name, addr, arg, repr), process_info.
  */
 #ifndef SONDE_SHOW_DUMP_JSON_H

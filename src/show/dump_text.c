@@ -122,9 +122,10 @@ static void put_frame(const struct writing_dump *w, const struct dump_frame *fra
 {
     bytes_put_text(w->out, "    ");
     put_styled(w, frame->native ? TERMINAL_DIM : TERMINAL_BOLD, frame->function);
-    if (frame->file) {
+    uint32_t file = frame->file ? frame->file : frame->module;
+    if (file) {
         bytes_put_text(w->out, " (");
-        terminal_put(labels_path(strings_text(&w->dump->strings, frame->file), w->paths), w->out);
+        terminal_put(labels_path(strings_text(&w->dump->strings, file), w->paths), w->out);
         if (frame->line > 0)
             bytes_putf(w->out, ":%" PRId32, frame->line);
         bytes_put_text(w->out, ")");

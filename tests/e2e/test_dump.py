@@ -170,6 +170,38 @@ def test_a_process_that_hangs_in_native_code(standing):
     assert "    native (" in text
 
 
+def python_frames(frames):
+    return [frame for frame in frames if not frame["native"]]
+
+
+def check_native(frames, said):
+    same_stack(python_frames(frames), said)
+    inner = frames[: [frame["name"] for frame in frames].index("wait")]
+    assert all(frame["native"] for frame in inner) and inner[0]["module"].startswith("libc")
+    assert any("read" in frame["name"] for frame in inner), inner
+
+
+def test_native_frames(standing):
+    program = standing("plain")
+    program.settle()
+    (thread,) = program.threads("-n", "-l")
+    check_native(thread["frames"], program.said["stack"])
+    assert shown(python_frames(thread["frames"])[2]) == program.said["variables"]
+    text = program.dump("--native")
+    assert re.search(r": \"MainThread\"\n(    .*\n)*    \S*read\S* \(.*\)\n(    .*\n)*    wait \(", text)
+    program.end()
+
+
+def test_threads_that_run_no_python(standing):
+    program = standing("foreign")
+    assert len(program.threads()) == 1
+    python, foreign = program.threads("-n")
+    assert python["thread_name"] == "MainThread" and foreign["os_thread_id"] != python["os_thread_id"]
+    assert not foreign["problem"] and not python_frames(foreign["frames"])
+    assert any("sleep" in frame["name"] for frame in foreign["frames"])
+    program.end()
+
+
 # ---- core files ----
 
 
@@ -211,6 +243,8 @@ def test_core_files(standing, launch):
     assert shown(thread["frames"][2]) == program.said["variables"]
     assert thread["died"] and thread["process_info"]["signal"] == signal.SIGABRT
     assert thread["pid"] == program.process.pid
+    (thread,) = json.loads(dump_core(launch, core, "-j", "-n").stdout)
+    check_native(thread["frames"], program.said["stack"])
     text = dump_core(launch, core).stdout.decode()
     assert f"Core file {core}, died of signal 6 (Aborted)\n" in text
     cut_short(launch, core)

@@ -158,9 +158,10 @@ static int read_files(struct core_file *core, const uint8_t *note, size_t size, 
         cursor.at = end + 1;
         if (words[0] >= words[1])
             continue;
-        backing_of(core, path);
+        /* Which file it was is not told; a number that is the same for its mappings will do. */
+        uint64_t number = (uint64_t)(backing_of(core, path) - core->backings) + 1;
         core->image.mappings[core->image.count++] = (struct target_mapping){
-            .start = words[0], .end = words[1], .offset = words[2] * unit, .path = path};
+            .start = words[0], .end = words[1], .offset = words[2] * unit, .inode = number, .path = path};
     }
     return 0;
 }
@@ -264,16 +265,41 @@ static size_t held_at(const struct core_file *core, uint64_t address, size_t siz
     return held < size ? (size_t)held : size;
 }
 
-/* Whether a file begins as the one that was mapped did; the first page has its build id. */
+/* The head of an ELF file: its header and what follows it, the program headers. 0 = it is none. */
+static size_t head_bytes(const unsigned char *bytes, size_t size)
+{
+    Elf64_Ehdr header;
+    if (size < sizeof header)
+        return 0;
+    memcpy(&header, bytes, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phoff != sizeof header)
+        return 0;
+    return sizeof header + (size_t)header.e_phnum * sizeof(Elf64_Phdr);
+}
+
+/* The rest of the first page may have been written to: only the heads and the build ids, if they are there, count. */
+static bool is_same_file(const unsigned char *held, size_t held_bytes, const unsigned char *data, size_t size)
+{
+    struct elf_image before, now;
+    size_t head = head_bytes(held, held_bytes);
+    if (!head || head > held_bytes || head > size || memcmp(held, data, head) != 0)
+        return false;
+    if (elf_image_init(&before, held, held_bytes, NULL) < 0 || elf_image_init(&now, data, size, NULL) < 0)
+        return false;
+    return !before.build_id || (now.build_id && before.build_id_size == now.build_id_size &&
+                                memcmp(before.build_id, now.build_id, now.build_id_size) == 0);
+}
+
+/* Whether a file begins as the one that was mapped did. */
 static bool is_same(const struct core_file *core, const char *path, const unsigned char *data, size_t size)
 {
     for (size_t i = 0; i < core->image.count; i++) {
         const struct target_mapping *mapping = &core->image.mappings[i];
-        const unsigned char *held;
+        const unsigned char *held = NULL;
         if (mapping->offset || strcmp(mapping->path, path) != 0)
             continue;
-        size_t compared = held_at(core, mapping->start, COMPARED_BYTES, &held);
-        return compared >= sizeof(Elf64_Ehdr) && compared <= size && memcmp(held, data, compared) == 0;
+        size_t there = held_at(core, mapping->start, COMPARED_BYTES, &held);
+        return is_same_file(held, there, data, size);
     }
     return false;
 }

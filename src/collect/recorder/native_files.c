@@ -34,6 +34,8 @@ void native_files_clear(struct native_files *files)
 static uint32_t define_module(struct native_files *files, const struct native_file *file,
                               const struct elf_image *image)
 {
+    if (!files->writer)
+        return 0;
     char build_id[2 * BUILD_ID_MAX + 1] = "";
     size_t size = image && image->build_id_size < BUILD_ID_MAX ? image->build_id_size : 0;
     for (size_t i = 0; i < size; i++) {

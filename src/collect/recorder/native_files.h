@@ -24,7 +24,7 @@ struct native_file {
     struct elf_image_segment segments[ELF_IMAGE_SEGMENTS_MAX];
 };
 
-/* A zeroed one with a writer is valid and empty. */
+/* A zeroed one is valid and empty; without a writer modules have no numbers. */
 struct native_files {
     struct writer *writer;
     struct native_file **files;

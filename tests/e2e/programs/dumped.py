@@ -139,5 +139,16 @@ def native():
     ctypes.PyDLL(None).sleep(1000)
 
 
+def foreign():
+    """A thread that runs no Python."""
+    library = ctypes.CDLL(None)
+    number = ctypes.c_ulong()
+    library.pthread_create(ctypes.byref(number), None, library.sleep, ctypes.c_void_p(1000))
+    time.sleep(0.2)
+    say()
+    wait()
+    os._exit(0)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
