@@ -181,7 +181,7 @@ static void add_named(struct dump *dump, const struct dump_native_place *place,
     struct bytes name = {0};
     if (!frame)
         return;
-    native_names_put(named->function, &name);
+    native_names_put(named->function, place->file->path, &name);
     frame->native = true;
     frame->function = dump_intern(dump, (const char *)name.data, name.size);
     const char *library = base_name(place->file->path);
