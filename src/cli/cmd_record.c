@@ -39,8 +39,10 @@ static double duration_seconds(const struct values *values)
     return end != values->duration && !*end && seconds > 0 && seconds <= DURATION_MAX ? seconds : -1;
 }
 
-static int check(const struct values *values, struct err *err)
+static int check(const struct values *values, bool has_words, struct err *err)
 {
+    if (values->pid && (has_words || values->module || values->code))
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     if (duration_seconds(values) < 0)
         return err_set(err, "--duration must be a number of seconds, or unlimited; '%s' is neither",
                        values->duration);
@@ -77,7 +79,7 @@ static int run_sampling(void *raw, int argc, char **argv)
     const struct values *values = raw;
     struct err err = {0};
     struct bytes settings = {0};
-    if (check(values, &err) < 0)
+    if (check(values, argc > 0, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
     const struct run_options options = {

@@ -238,8 +238,6 @@ static int resolve_process(const struct target_request *request, struct target *
     char path[64];
     struct bytes text = {0};
     int result = 0;
-    if (request->module || request->code || request->argc)
-        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     snprintf(path, sizeof path, "/proc/%u/cmdline", request->pid);
     if (bytes_read_file(&text, path, COMMAND_BYTES_MAX, err) < 0)
         return -1;

@@ -20,7 +20,9 @@
 #include "collect/outside/thread_states.h"
 #include "store/recording.h"
 
-#define TRIES_MAX 5
+#define LET_GO_NS        200000000u
+#define PENDING_PAUSE_NS 200000
+#define TRIES_MAX        5
 
 /* What is known of the thread in a slot, beside what thread_watch knows. */
 struct attached_thread {
@@ -43,6 +45,7 @@ struct attached {
     struct watched watched[SAMPLE_AREA_SLOTS];
     struct attached_thread threads[SAMPLE_AREA_SLOTS];
     struct task_folder folder;
+    uint32_t pending; /* threads that have not answered yet */
     pthread_t thread;
     bool started;
     int state; /* enum attached_state; written by the thread */
@@ -57,6 +60,7 @@ static struct attached_thread *thread_at(struct attached *attached, uint32_t pla
     if (thread->generation != slot->generation) {
         thread->generation = slot->generation;
         thread->tid = thread_states_own_tid(attached->pid, (uint32_t)slot->tid);
+        attached->pending -= thread->pending.tid != 0;
         thread->pending = (struct hold){0};
         if (thread->list)
             thread->list->count = 0;
@@ -105,22 +109,18 @@ static void take_due(struct attached *attached, struct sample_slot *slot, uint64
     slot->due = due;
 }
 
-/* False when it does not stand still. */
-static bool hold_thread(struct attached_thread *thread, struct hold *hold, uint32_t tid)
+/* The thread stands still. */
+static void sample_held(struct attached *attached, uint32_t place, struct hold *hold)
 {
-    enum hold_outcome outcome;
-    if (thread->pending.tid) {
-        outcome = hold_again(&thread->pending);
-        if (outcome == HOLD_TAKEN) /* it answers late, at a moment that we did not choose: no sample */
-            hold_release(&thread->pending);
-        else if (outcome == HOLD_GONE)
-            thread->pending = (struct hold){0};
-        return false;
-    }
-    outcome = hold_take(hold, tid);
-    if (outcome == HOLD_PENDING)
-        thread->pending = *hold;
-    return outcome == HOLD_TAKEN;
+    struct attached_thread *thread = &attached->threads[place];
+    struct sample_slot *slot = &attached->area->slots[place];
+    uint64_t begin = sample_area_now(attached->area);
+    read_ahead_begin(&attached->ahead, thread->list);
+    take_due(attached, slot, slot->state);
+    hold_release(hold);
+    attached->area->signals++;
+    attached->area->handler_ticks += sample_area_now(attached->area) - begin;
+    read_ahead_end(&attached->ahead);
 }
 
 static void sample_runner(struct thread_watch *watch, uint32_t place)
@@ -129,25 +129,42 @@ static void sample_runner(struct thread_watch *watch, uint32_t place)
     struct attached_thread *thread = thread_at(attached, place);
     struct sample_slot *slot = &attached->area->slots[place];
     struct hold hold;
-    if (!thread)
+    if (!thread || thread->pending.tid)
         return;
-    uint64_t state = state_of(attached, thread, slot);
-    if (!state) {
+    if (!state_of(attached, thread, slot)) {
         attached->area->stateless += slot->due;
         slot->due = 0;
         return;
     }
     if (attached->ahead.list)
         read_ahead_end(&attached->ahead);
-    if (!hold_thread(thread, &hold, (uint32_t)slot->tid))
-        return;
-    uint64_t begin = sample_area_now(attached->area);
-    read_ahead_begin(&attached->ahead, thread->list);
-    take_due(attached, slot, state);
-    hold_release(&hold);
-    attached->area->signals++;
-    attached->area->handler_ticks += sample_area_now(attached->area) - begin;
-    read_ahead_end(&attached->ahead);
+    switch (hold_take(&hold, (uint32_t)slot->tid)) {
+    case HOLD_TAKEN:
+        sample_held(attached, place, &hold);
+        break;
+    case HOLD_PENDING:
+        thread->pending = hold;
+        attached->pending++;
+        break;
+    case HOLD_GONE:
+        break;
+    }
+}
+
+/* Threads that were asked to stand still and could not at once: they waited for a CPU, or were deep in the kernel.
+ * They stand where they were asked, so the sample is good. */
+static void take_pending(struct attached *attached)
+{
+    for (uint32_t place = 0; attached->pending && place < attached->area->slot_count; place++) {
+        struct hold *hold = &attached->threads[place].pending;
+        enum hold_outcome outcome = hold->tid ? hold_again(hold) : HOLD_PENDING;
+        if (outcome == HOLD_PENDING)
+            continue;
+        if (outcome == HOLD_TAKEN)
+            sample_held(attached, place, hold);
+        *hold = (struct hold){0};
+        attached->pending--;
+    }
 }
 
 /* ---- the sampling thread ---- */
@@ -159,31 +176,29 @@ static bool is_same_program(const struct attached *attached)
     return pread(attached->memory_fd, &byte, 1, (off_t)attached->python.runtime) == 1;
 }
 
+static bool must_stop(const struct attached *attached)
+{
+    return __atomic_load_n(&attached->area->stop, __ATOMIC_ACQUIRE);
+}
+
+/* A thread that answers late must not stand there until we happen to look. */
+static void attend_pending(struct attached *attached, uint64_t until_ns)
+{
+    const struct timespec pause = {0, PENDING_PAUSE_NS};
+    while (attached->pending && clock_monotonic_ns() < until_ns) {
+        take_pending(attached);
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+}
+
 /* False when it shall stop. */
 static bool await_instant(struct attached *attached)
 {
-    do
+    do {
+        attend_pending(attached, attached->watch.next_ns);
         thread_watch_wait(&attached->watch);
-    while (!attached->watch.ticks && !__atomic_load_n(&attached->area->stop, __ATOMIC_ACQUIRE));
-    return !__atomic_load_n(&attached->area->stop, __ATOMIC_ACQUIRE);
-}
-
-/* Threads that were asked to stand still and have not answered must not do so when nobody looks. */
-static void let_go(struct attached *attached)
-{
-    const struct timespec pause = {0, 1000000};
-    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
-        struct hold *pending = &attached->threads[place].pending;
-        for (int tries = 0; pending->tid && tries < 100; tries++) {
-            enum hold_outcome outcome = hold_again(pending);
-            if (outcome == HOLD_TAKEN)
-                hold_release(pending);
-            else if (outcome == HOLD_GONE)
-                *pending = (struct hold){0};
-            else
-                clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        }
-    }
+    } while (!attached->watch.ticks && !must_stop(attached));
+    return !must_stop(attached);
 }
 
 static enum attached_state sample_until_end(struct attached *attached)
@@ -194,6 +209,7 @@ static enum attached_state sample_until_end(struct attached *attached)
             return ATTACHED_SAMPLING;
         if (!alive || !is_same_program(attached))
             return thread_states_is_running(attached->pid) ? ATTACHED_REPLACED : ATTACHED_ENDED;
+        take_pending(attached);
         thread_watch_look(&attached->watch);
         if (attached->ahead.list)
             read_ahead_end(&attached->ahead);
@@ -207,8 +223,9 @@ static void *run_thread(void *context)
     hold_init();
     thread_watch_ask_for_short_turns();
     int state = sample_until_end(attached);
+    /* Should one take longer still, the kernel lets go of it when we end. */
+    attend_pending(attached, clock_monotonic_ns() + LET_GO_NS);
     thread_watch_finish(&attached->watch);
-    let_go(attached);
     hold_clear();
     __atomic_store_n(&attached->state, state, __ATOMIC_RELEASE);
     return NULL;
