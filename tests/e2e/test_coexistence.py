@@ -159,3 +159,34 @@ def test_a_slot_lost_in_a_thread_is_noted(launch):
     assert launch.traced("program.py").returncode == 0
     told = subprocess.run([launch.sonde, "info", launch.folder / "out.sonde"], capture_output=True, text=True)
     assert ("in another thread" in told.stdout) == (launch.python.numbers < (3, 12))
+
+
+@pytest.mark.parametrize("options", [[], ["--no-c-calls"]], ids=["all calls", "no C calls"])
+def test_subinterpreters_are_noted(launch, options):
+    """Only the main interpreter is traced: the recording says so when there was another, and all runs well."""
+    launch.write(
+        "program.py",
+        """
+        import sys
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        def after():
+            return 1
+        if sys.argv[1] == "make":
+            one = interpreters.create()
+            interpreters.run_string(one, "import sys; sys.setprofile(lambda *event: None); print(abs(-1))")
+            after()
+            interpreters.destroy(one)
+        """,
+    )
+    alone = launch.plain("program.py", "make")
+    for what in ("make", "none"):
+        under = launch.traced("program.py", what, trace=options)
+        assert (under.returncode, under.stderr) == (0, alone.stderr)
+        assert under.stdout == (alone.stdout if what == "make" else b"")
+        told = subprocess.run(
+            [launch.sonde, "info", launch.folder / "out.sonde"], capture_output=True, text=True
+        )
+        assert ("has made subinterpreters" in told.stdout) == (what == "make")

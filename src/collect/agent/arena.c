@@ -98,38 +98,69 @@ uint32_t arena_add_text(struct arena *arena, const char *text, size_t size)
     return at;
 }
 
-bool arena_is_sound(const struct arena *arena, uint64_t size)
+/* Nothing that was read before may be read again after. */
+static void finish_reading(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t size)
 {
     if (size < sizeof *arena || __atomic_load_n(&arena->magic, __ATOMIC_ACQUIRE) != ARENA_MAGIC)
         return false;
+    struct arena header = *arena;
+    finish_reading();
     struct arena expected;
-    place(&expected, &arena->limits);
-    return arena->version == ARENA_VERSION && arena->threads_at == expected.threads_at &&
-           arena->codes_at == expected.codes_at && arena->text_at == expected.text_at &&
-           arena->nodes_at == expected.nodes_at && arena->total_bytes == expected.total_bytes &&
-           expected.total_bytes <= size;
+    place(&expected, &header.limits);
+    *view = (struct arena_view){
+        .arena = arena,
+        .limits = header.limits,
+        .threads = (const void *)((const char *)arena + expected.threads_at),
+        .codes = (const void *)((const char *)arena + expected.codes_at),
+        .nodes = (const void *)((const char *)arena + expected.nodes_at),
+        .text = (const char *)arena + expected.text_at,
+    };
+    return header.version == ARENA_VERSION && header.limits.text_bytes >= sizeof(uint32_t) &&
+           header.threads_at == expected.threads_at && header.codes_at == expected.codes_at &&
+           header.text_at == expected.text_at && header.nodes_at == expected.nodes_at &&
+           header.total_bytes == expected.total_bytes && expected.total_bytes <= size;
 }
 
-void arena_restore(struct arena *arena, const struct arena_limits *limits)
+struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t row)
 {
-    place(arena, limits);
+    struct arena_thread copy = view->threads[row];
+    finish_reading();
+    return copy;
 }
 
-const char *arena_text(const struct arena *arena, uint32_t text, uint32_t *size)
+struct arena_code arena_read_code(const struct arena_view *view, uint32_t row)
+{
+    struct arena_code copy = view->codes[row];
+    finish_reading();
+    return copy;
+}
+
+struct arena_node arena_read_node(const struct arena_view *view, uint32_t row)
+{
+    struct arena_node copy = view->nodes[row];
+    finish_reading();
+    return copy;
+}
+
+const char *arena_text(const struct arena_view *view, uint32_t text, uint32_t *size)
 {
     *size = 0;
-    uint32_t limit = arena->limits.text_bytes;
+    uint32_t limit = view->limits.text_bytes, counted;
     if (text == 0)
         return "";
-    if (text > limit - sizeof *size)
+    if (text > limit - sizeof counted)
         return NULL;
-    const char *at = (const char *)arena + arena->text_at + text;
-    uint32_t counted;
-    memcpy(&counted, at, sizeof counted);
+    memcpy(&counted, view->text + text, sizeof counted);
+    finish_reading();
     if (counted > ARENA_TEXT_MAX || counted > limit - sizeof counted - text)
         return NULL;
     *size = counted;
-    return at + sizeof counted;
+    return view->text + text + sizeof counted;
 }
 
 static uint32_t bounded(const uint32_t *count, uint32_t limit)
@@ -138,17 +169,17 @@ static uint32_t bounded(const uint32_t *count, uint32_t limit)
     return value < limit ? value : limit;
 }
 
-uint32_t arena_thread_count(const struct arena *arena)
+uint32_t arena_thread_count(const struct arena_view *view)
 {
-    return bounded(&arena->thread_count, arena->limits.threads);
+    return bounded(&view->arena->thread_count, view->limits.threads);
 }
 
-uint32_t arena_code_count(const struct arena *arena)
+uint32_t arena_code_count(const struct arena_view *view)
 {
-    return bounded(&arena->code_count, arena->limits.codes);
+    return bounded(&view->arena->code_count, view->limits.codes);
 }
 
-uint32_t arena_node_count(const struct arena *arena)
+uint32_t arena_node_count(const struct arena_view *view)
 {
-    return bounded(&arena->node_count, arena->limits.nodes);
+    return bounded(&view->arena->node_count, view->limits.nodes);
 }

@@ -125,15 +125,26 @@ uint32_t arena_add_node(struct arena *arena, const struct arena_node *row);
 #define ARENA_TEXT_MAX 4096u
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);
 
-/* Untrusted side: whether the header is sound for a mapping of `size` bytes, and bounded reads. */
-bool arena_is_sound(const struct arena *arena, uint64_t size);
-/* Says again where the tables lie, as it was when the arena was sound: the program may have overwritten it. */
-void arena_restore(struct arena *arena, const struct arena_limits *limits);
-const char *arena_text(const struct arena *arena, uint32_t text,
-                       uint32_t *size); /* NULL when out of bounds */
+/* The reader's side. Where the tables lie is settled once: the program may overwrite the header at any time. */
+struct arena_view {
+    const struct arena *arena;
+    struct arena_limits limits;
+    const struct arena_thread *threads;
+    const struct arena_code *codes;
+    const struct arena_node *nodes;
+    const char *text;
+};
+/* False when the header is not sound for a mapping of `size` bytes. */
+bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t size);
+/* Copies of rows, each word of which was read once: what was checked is what is used. */
+struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t row);
+struct arena_code arena_read_code(const struct arena_view *view, uint32_t row);
+struct arena_node arena_read_node(const struct arena_view *view, uint32_t row);
+/* NULL when out of bounds. */
+const char *arena_text(const struct arena_view *view, uint32_t text, uint32_t *size);
 /* Counts that a reader may use: acquired, and never over the limits. */
-uint32_t arena_thread_count(const struct arena *arena);
-uint32_t arena_code_count(const struct arena *arena);
-uint32_t arena_node_count(const struct arena *arena);
+uint32_t arena_thread_count(const struct arena_view *view);
+uint32_t arena_code_count(const struct arena_view *view);
+uint32_t arena_node_count(const struct arena_view *view);
 
 #endif

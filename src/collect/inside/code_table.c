@@ -7,6 +7,7 @@
 #include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
 #include "collect/inside/slot_sharing.h"
+#include "collect/inside/tracer.h"
 #include "store/recording.h"
 
 #define KEPT_OBJECTS     16  /* of one source function, each compiled anew */
@@ -213,6 +214,17 @@ static void notice(uint64_t key, const struct label *label)
     finder_notice(key, text_of(label->file), text_of(label->name));
 }
 
+/* Events are each interpreter's own, and we ask for the main one's. There is none when another is made, but whoever
+ * makes one calls a function next that was not called before. */
+static void notice_interpreters(void)
+{
+    static bool noticed;
+    if (noticed || !interpreter_has_others())
+        return;
+    noticed = true;
+    tracer_note("the program has made subinterpreters; only calls of the main interpreter are recorded");
+}
+
 uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enum callee_kind kind,
                         bool *lasting)
 {
@@ -224,6 +236,7 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
     else
         label_c(&label, key, callee);
     PyErr_Clear();
+    notice_interpreters();
     if (kind == CALLEE_PYTHON)
         notice(key, &label);
     uint32_t row = add_row(trace, &label);

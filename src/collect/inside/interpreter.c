@@ -31,6 +31,8 @@ static void find_functions(void)
     *(void **)&interpreter.frame_back = interpreter_find("PyFrame_GetBack");
     *(void **)&interpreter.type_lookup = interpreter_find("_PyType_Lookup");
     *(void **)&interpreter.vectorcall_call = interpreter_find("PyVectorcall_Call");
+    *(void **)&interpreter.newest = interpreter_find("PyInterpreterState_Head");
+    *(void **)&interpreter.older = interpreter_find("PyInterpreterState_Next");
     *(void **)&interpreter.set_profile_of = interpreter_find("_PyEval_SetProfile");
     *(void **)&interpreter.first_thread = interpreter_find("PyInterpreterState_ThreadHead");
     *(void **)&interpreter.next_thread = interpreter_find("PyThreadState_Next");

@@ -31,6 +31,8 @@ struct interpreter {
     PyFrameObject *(*frame_back)(PyFrameObject *);
     PyObject *(*type_lookup)(PyTypeObject *, PyObject *);
     PyObject *(*vectorcall_call)(PyObject *, PyObject *, PyObject *);
+    PyInterpreterState *(*newest)(void); /* interpreter of the process */
+    PyInterpreterState *(*older)(PyInterpreterState *);
     /* 3.9 to 3.11 */
     int (*set_profile_of)(PyThreadState *, interpreter_profile_function *, PyObject *);
     PyThreadState *(*first_thread)(PyInterpreterState *);
@@ -45,6 +47,12 @@ extern struct interpreter interpreter;
 void *interpreter_find(const char *name);
 /* Once per process. 0, or -1 with words. */
 int interpreter_init(char *why, size_t why_bytes);
+
+/* Whether there are others than the main one now. */
+static inline bool interpreter_has_others(void)
+{
+    return interpreter.newest && interpreter.older && interpreter.older(interpreter.newest());
+}
 
 /* The method table entry of a built-in function: what identifies it. */
 static inline uint64_t interpreter_builtin_key(PyObject *function)

@@ -23,15 +23,16 @@ __thread struct lane *tracer_own_lane __attribute__((tls_model("initial-exec")))
 static pthread_key_t lane_key;
 
 /* Runs when a thread ends, without the interpreter lock: only the thread's own lane is touched, and of arenas only
- * those that are never unmapped. */
+ * the launched program's, which is mapped and in its slot for good (other traces come and go, under the lock). In a
+ * forked child that has not moved to an arena of its own it is still the parent's, where no thread has ended. */
 static void retire(void *data)
 {
     struct lane *lane = data;
     uint64_t now = tracer_now();
     tracer_own_lane = &tracer_no_lane;
-    for (int slot = 0; slot < TRACER_TRACES; slot++)
-        if (lane->contexts[slot].row && lane->contexts[slot].shared)
-            lane->contexts[slot].row->end_ticks = now;
+    struct arena_thread *row = tracer.forked ? NULL : __atomic_load_n(&lane->lasting_row, __ATOMIC_ACQUIRE);
+    if (row)
+        row->end_ticks = now;
     __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
 }
 
@@ -133,13 +134,14 @@ static uint64_t timer_now(struct trace *trace, uint64_t now)
     return now;
 }
 
-static void join(struct context *context, struct trace *trace)
+static void join(struct lane *lane, struct context *context, struct trace *trace)
 {
     uint32_t thread = trace_add_thread(trace, timer_now(trace, tracer_now()));
     context->trace = trace;
-    context->shared = trace->shared;
     context->nodes = arena_nodes(trace->arena);
     context->row = thread ? &arena_threads(trace->arena)[thread] : NULL;
+    if (trace->shared)
+        lane->lasting_row = context->row;
     if (context->row)
         set_name(trace, context->row);
 }
@@ -158,6 +160,7 @@ static void move_to_own_arena(struct trace *trace, struct context *context)
     if (context) {
         context->nodes = arena_nodes(arena);
         context->row = thread ? &arena_threads(arena)[thread] : NULL;
+        tracer_own_lane->lasting_row = context->row;
     }
     if (context && context->row)
         set_name(trace, context->row);
@@ -167,6 +170,7 @@ static void leave_parent_behind(void)
 {
     struct lane *own = tracer_own_lane;
     tracer.forked = false;
+    own->lasting_row = NULL;
     for (struct lane *lane = tracer.lanes; lane; lane = lane->next_lane)
         if (lane != own)
             lane->retired = true;
@@ -211,7 +215,7 @@ struct lane *tracer_refresh_lane(void)
         if (!trace || !trace->enabled)
             continue;
         if (context->trace != trace)
-            join(context, trace);
+            join(lane, context, trace);
         if (!context->row)
             continue;
         context->special = trace->throttle || trace->timer || tracer.checks_frames;
@@ -407,6 +411,22 @@ bool tracer_wants_c_calls(void)
     return false;
 }
 
+/* Behind what was said before, unless that was said already. */
+static void add_remark(struct arena *arena, const char *text)
+{
+    char all[ARENA_TEXT_MAX];
+    struct arena_view view;
+    uint32_t size = 0;
+    const char *before =
+        arena_look(&view, arena, arena->total_bytes) ? arena_text(&view, arena->remark, &size) : NULL;
+    snprintf(all, sizeof all, "%.*s", before ? (int)size : 0, before ? before : "");
+    if (strstr(all, text))
+        return;
+    size_t used = strlen(all);
+    snprintf(all + used, sizeof all - used, "%s%s", used ? "; " : "", text);
+    arena->remark = arena_add_text(arena, all, strlen(all));
+}
+
 void tracer_note(const char *format, ...)
 {
     char text[512];
@@ -414,11 +434,9 @@ void tracer_note(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (int slot = 0; slot < TRACER_TRACES; slot++) {
-        struct trace *trace = tracer.traces[slot];
-        if (trace && trace->enabled)
-            trace->arena->remark = arena_add_text(trace->arena, text, strlen(text));
-    }
+    for (int slot = 0; slot < TRACER_TRACES; slot++)
+        if (tracer.traces[slot] && tracer.traces[slot]->enabled)
+            add_remark(tracer.traces[slot]->arena, text);
 }
 
 bool tracer_in_main_thread(void)

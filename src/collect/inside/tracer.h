@@ -22,7 +22,6 @@ struct context {
     struct arena_node *nodes;
     struct trace *trace;
     struct context *next; /* the next active one of the lane */
-    bool shared;          /* the trace's arena is the recorder's too */
     bool special;         /* throttling or a timer: enter and leave by the long way */
 };
 
@@ -32,7 +31,8 @@ struct lane {
     struct arena_node *quick_nodes;
     struct context *first; /* active contexts; NULL = none */
     uint32_t generation;
-    bool retired; /* its thread has ended */
+    bool retired;                     /* its thread has ended */
+    struct arena_thread *lasting_row; /* in the arena that is the recorder's too; NULL = none */
     struct context contexts[TRACER_TRACES];
     struct lane *next_lane;
 };

@@ -18,8 +18,7 @@ struct written_node {
 };
 
 struct drain {
-    struct arena *arena;
-    struct arena_limits limits; /* as they were when the arena was found to be sound */
+    struct arena_view view;
     struct writer *writer;
     uint32_t process;
     uint32_t *codes; /* the file's ids, by arena row */
@@ -34,12 +33,12 @@ struct drain {
     bool out_of_memory;
 };
 
-struct drain *drain_new(struct arena *arena, struct writer *writer, uint32_t process)
+struct drain *drain_new(const struct arena *arena, uint64_t bytes, struct writer *writer, uint32_t process)
 {
-    struct drain *drain = calloc(1, sizeof *drain);
+    struct arena_view view;
+    struct drain *drain = arena_look(&view, arena, bytes) ? calloc(1, sizeof *drain) : NULL;
     if (drain)
-        *drain =
-            (struct drain){.arena = arena, .limits = arena->limits, .writer = writer, .process = process};
+        *drain = (struct drain){.view = view, .writer = writer, .process = process};
     return drain;
 }
 
@@ -73,39 +72,39 @@ static bool make_room(struct drain *drain, void **rows, uint32_t *capacity, uint
 static uint32_t copy_text(struct drain *drain, uint32_t text)
 {
     uint32_t size;
-    const char *bytes = arena_text(drain->arena, text, &size);
+    const char *bytes = arena_text(&drain->view, text, &size);
     return bytes ? writer_string(drain->writer, bytes, size) : 0;
 }
 
-static struct code read_code(struct drain *drain, const struct arena_code *row)
+static struct code read_code(struct drain *drain, uint32_t i)
 {
+    const struct arena_code row = arena_read_code(&drain->view, i);
     return (struct code){
-        .name = copy_text(drain, row->name),
-        .qualname = copy_text(drain, row->qualname),
-        .file = copy_text(drain, row->file),
-        .module = copy_text(drain, row->module),
-        .line = row->line,
-        .kind = row->kind,
-        .flags = row->flags,
+        .name = copy_text(drain, row.name),
+        .qualname = copy_text(drain, row.qualname),
+        .file = copy_text(drain, row.file),
+        .module = copy_text(drain, row.module),
+        .line = row.line,
+        .kind = row.kind,
+        .flags = row.flags,
     };
 }
 
 static void step_codes(struct drain *drain)
 {
-    uint32_t count = arena_code_count(drain->arena), capacity = drain->code_capacity;
-    const struct arena_code *rows = arena_codes(drain->arena);
+    uint32_t count = arena_code_count(&drain->view), capacity = drain->code_capacity;
     if (!make_room(drain, (void **)&drain->codes, &drain->code_capacity, count, sizeof *drain->codes) ||
         !make_room(drain, (void **)&drain->code_flags, &capacity, count, 1))
         return;
     for (uint32_t i = drain->code_count; i < count; i++) {
-        struct code code = read_code(drain, &rows[i]);
+        struct code code = read_code(drain, i);
         drain->codes[i] = i ? writer_code(drain->writer, &code) : 0;
         drain->code_flags[i] = code.flags;
     }
     for (uint32_t i = 1; i < drain->code_count; i++) {
-        if (drain->code_flags[i] == rows[i].flags)
+        if (drain->code_flags[i] == __atomic_load_n(&drain->view.codes[i].flags, __ATOMIC_RELAXED))
             continue;
-        struct code code = read_code(drain, &rows[i]);
+        struct code code = read_code(drain, i);
         writer_update_code(drain->writer, drain->codes[i], &code);
         drain->code_flags[i] = code.flags;
     }
@@ -119,16 +118,16 @@ static uint64_t moment(const struct clock_rate *rate, uint64_t ticks)
 
 static void step_threads(struct drain *drain, const struct clock_rate *rate)
 {
-    uint32_t count = arena_thread_count(drain->arena);
-    const struct arena_thread *rows = arena_threads(drain->arena);
+    uint32_t count = arena_thread_count(&drain->view);
     if (!make_room(drain, (void **)&drain->threads, &drain->thread_capacity, count, sizeof *drain->threads))
         return;
     for (uint32_t i = drain->thread_count; i < count; i++) {
+        const struct arena_thread row = arena_read_thread(&drain->view, i);
         struct thread thread = {
             .process = drain->process,
-            .name = copy_text(drain, rows[i].name),
-            .tid = rows[i].tid,
-            .start_ns = moment(rate, rows[i].start_ticks),
+            .name = copy_text(drain, row.name),
+            .tid = row.tid,
+            .start_ns = moment(rate, row.start_ticks),
         };
         drain->threads[i] = i ? writer_thread(drain->writer, &thread) : 0;
     }
@@ -142,26 +141,25 @@ static bool is_root(const struct arena_node *node)
     return node->code == 0 && node->parent == 0;
 }
 
-static uint32_t map_node(struct drain *drain, const struct arena_node *rows, uint32_t i)
+static uint32_t map_node(struct drain *drain, uint32_t i)
 {
-    const struct arena_node *row = &rows[i];
-    if (row->code == 0)
-        return is_root(row) ? 0 : NOT_MAPPED;
-    if (row->parent >= i || row->code >= drain->code_count || drain->nodes[row->parent].id == NOT_MAPPED) {
+    const struct arena_node row = arena_read_node(&drain->view, i);
+    if (row.code == 0)
+        return is_root(&row) ? 0 : NOT_MAPPED;
+    if (row.parent >= i || row.code >= drain->code_count || drain->nodes[row.parent].id == NOT_MAPPED) {
         drain->senseless_rows++;
         return NOT_MAPPED;
     }
-    const struct node node = {.parent = drain->nodes[row->parent].id, .code = drain->codes[row->code]};
+    const struct node node = {.parent = drain->nodes[row.parent].id, .code = drain->codes[row.code]};
     return writer_node(drain->writer, &node);
 }
 
 static void step_nodes(struct drain *drain, uint32_t count)
 {
-    const struct arena_node *rows = arena_nodes(drain->arena);
     if (!make_room(drain, (void **)&drain->nodes, &drain->node_capacity, count, sizeof *drain->nodes))
         return;
     for (uint32_t i = drain->node_count; i < count; i++)
-        drain->nodes[i] = (struct written_node){.id = i ? map_node(drain, rows, i) : NOT_MAPPED};
+        drain->nodes[i] = (struct written_node){.id = i ? map_node(drain, i) : NOT_MAPPED};
     drain->node_count = count;
 }
 
@@ -170,7 +168,7 @@ static void write_node(struct drain *drain, const struct clock_rate *rate, uint3
                        uint64_t self_ticks)
 {
     struct written_node *node = &drain->nodes[i];
-    uint32_t thread = arena_nodes(drain->arena)[i].thread;
+    uint32_t thread = __atomic_load_n(&drain->view.nodes[i].thread, __ATOMIC_RELAXED);
     uint64_t self_ns = clock_span_ns(rate, self_ticks);
     if (node->id == NOT_MAPPED || node->id == 0 || thread >= drain->thread_count)
         return;
@@ -189,23 +187,24 @@ static void write_node(struct drain *drain, const struct clock_rate *rate, uint3
 /* Time in a thread's sink belongs to the node that it hangs on at this moment. */
 static uint64_t *sink_shares(struct drain *drain)
 {
-    const struct arena_node *rows = arena_nodes(drain->arena);
     uint64_t *shares = NULL;
     for (uint32_t i = 1; i < drain->node_count; i++) {
-        if (rows[i].code != 0 || !rows[i].self_ticks || is_root(&rows[i]))
+        if (__atomic_load_n(&drain->view.nodes[i].code, __ATOMIC_RELAXED) != 0)
+            continue;
+        const struct arena_node row = arena_read_node(&drain->view, i);
+        if (!row.self_ticks || is_root(&row))
             continue;
         if (!shares)
             shares = calloc(drain->node_count, sizeof *shares);
-        uint32_t parent = __atomic_load_n(&rows[i].parent, __ATOMIC_RELAXED);
-        if (shares && parent < drain->node_count)
-            shares[parent] += rows[i].self_ticks;
+        if (shares && row.parent < drain->node_count)
+            shares[row.parent] += row.self_ticks;
     }
     return shares;
 }
 
 static void step_calls(struct drain *drain, const struct clock_rate *rate)
 {
-    const struct arena_node *rows = arena_nodes(drain->arena);
+    const struct arena_node *rows = drain->view.nodes;
     uint64_t *shares = sink_shares(drain);
     for (uint32_t i = 1; i < drain->node_count; i++)
         write_node(drain, rate, i, __atomic_load_n(&rows[i].calls, __ATOMIC_RELAXED),
@@ -215,18 +214,19 @@ static void step_calls(struct drain *drain, const struct clock_rate *rate)
 
 static struct clock_rate own_rate(const struct arena *arena, const struct clock_rate *rate)
 {
-    if (!(arena->ns_per_tick > 0) || !isfinite(arena->ns_per_tick))
+    double ns_per_tick;
+    __atomic_load(&arena->ns_per_tick, &ns_per_tick, __ATOMIC_RELAXED);
+    if (!(ns_per_tick > 0) || !isfinite(ns_per_tick))
         return *rate;
     struct clock_pair start = {.ticks = arena->start_ticks, .ns = arena->start_ns};
-    return (struct clock_rate){.origin = start, .ns_per_tick = arena->ns_per_tick};
+    return (struct clock_rate){.origin = start, .ns_per_tick = ns_per_tick};
 }
 
 void drain_step(struct drain *drain, const struct clock_rate *rate)
 {
-    arena_restore(drain->arena, &drain->limits);
-    struct clock_rate used = own_rate(drain->arena, rate);
+    struct clock_rate used = own_rate(drain->view.arena, rate);
     /* The target goes on: counted first, nodes name only codes that are there when codes are counted. */
-    uint32_t node_count = arena_node_count(drain->arena);
+    uint32_t node_count = arena_node_count(&drain->view);
     step_codes(drain);
     step_threads(drain, &used);
     step_nodes(drain, node_count);
@@ -237,32 +237,31 @@ void drain_step(struct drain *drain, const struct clock_rate *rate)
 /* Functions that were running when their process ended: the time since the thread's last event is theirs. */
 static void close_open_calls(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
 {
-    const struct arena_thread *threads = arena_threads(drain->arena);
-    const struct arena_node *nodes = arena_nodes(drain->arena);
     for (uint32_t i = 1; i < drain->thread_count; i++) {
-        uint64_t until = threads[i].end_ticks ? threads[i].end_ticks : end_ticks;
-        uint32_t current = __atomic_load_n(&threads[i].current, __ATOMIC_RELAXED);
-        if (current >= drain->node_count || current == threads[i].root || until <= threads[i].last_ticks)
+        const struct arena_thread thread = arena_read_thread(&drain->view, i);
+        uint64_t until = thread.end_ticks ? thread.end_ticks : end_ticks;
+        uint32_t current = thread.current;
+        if (current >= drain->node_count || current == thread.root || until <= thread.last_ticks)
             continue;
-        uint32_t parent = __atomic_load_n(&nodes[current].parent, __ATOMIC_RELAXED);
-        if (nodes[current].code == 0 && parent < drain->node_count)
-            current = parent;
-        write_node(drain, rate, current, nodes[current].calls,
-                   nodes[current].self_ticks + (until - threads[i].last_ticks));
+        struct arena_node node = arena_read_node(&drain->view, current);
+        if (node.code == 0 && node.parent < drain->node_count) {
+            current = node.parent;
+            node = arena_read_node(&drain->view, current);
+        }
+        write_node(drain, rate, current, node.calls, node.self_ticks + (until - thread.last_ticks));
     }
 }
 
 static void end_threads(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
 {
-    const struct arena_thread *rows = arena_threads(drain->arena);
     for (uint32_t i = 1; i < drain->thread_count; i++) {
-        uint64_t end = rows[i].end_ticks ? rows[i].end_ticks : end_ticks;
+        const struct arena_thread row = arena_read_thread(&drain->view, i);
         struct thread thread = {
             .process = drain->process,
-            .name = copy_text(drain, rows[i].name),
-            .tid = rows[i].tid,
-            .start_ns = moment(rate, rows[i].start_ticks),
-            .end_ns = moment(rate, end),
+            .name = copy_text(drain, row.name),
+            .tid = row.tid,
+            .start_ns = moment(rate, row.start_ticks),
+            .end_ns = moment(rate, row.end_ticks ? row.end_ticks : end_ticks),
         };
         writer_update_thread(drain->writer, drain->threads[i], &thread);
     }
@@ -281,7 +280,7 @@ static void note(struct drain *drain, enum note_kind kind, uint64_t count, const
 
 static void note_losses(struct drain *drain)
 {
-    const struct arena *arena = drain->arena;
+    const struct arena *arena = drain->view.arena;
     note(
         drain, NOTE_LOSS, arena->lost_calls,
         "calls counted as part of their caller because the call tree was full (--max-size raises the limit)");
@@ -297,7 +296,7 @@ static void note_losses(struct drain *drain)
 static void note_remark(struct drain *drain)
 {
     uint32_t size;
-    const char *text = arena_text(drain->arena, drain->arena->remark, &size);
+    const char *text = arena_text(&drain->view, drain->view.arena->remark, &size);
     if (!text || !size)
         return;
     const struct note row = {.process = drain->process,
@@ -309,18 +308,18 @@ static void note_remark(struct drain *drain)
 
 static void note_throttled(struct drain *drain)
 {
-    const struct arena_code *rows = arena_codes(drain->arena);
     for (uint32_t i = 1; i < drain->code_count; i++) {
-        if (!(rows[i].flags & CODE_THROTTLED))
+        const struct arena_code row = arena_read_code(&drain->view, i);
+        if (!(row.flags & CODE_THROTTLED))
             continue;
         uint32_t name_size, file_size;
-        const char *name = arena_text(drain->arena, rows[i].qualname, &name_size);
-        const char *file = arena_text(drain->arena, rows[i].file, &file_size);
+        const char *name = arena_text(&drain->view, row.qualname, &name_size);
+        const char *file = arena_text(&drain->view, row.file, &file_size);
         char text[1024];
         snprintf(text, sizeof text, "%.*s (%.*s:%" PRIu32 ") was switched off after so many short calls",
                  name ? (int)name_size : 0, name ? name : "", file ? (int)file_size : 0, file ? file : "",
-                 rows[i].line);
-        note(drain, NOTE_THROTTLED, rows[i].calls, text);
+                 row.line);
+        note(drain, NOTE_THROTTLED, row.calls, text);
     }
 }
 
@@ -331,7 +330,7 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
         note_losses(drain);
         return;
     }
-    struct clock_rate used = own_rate(drain->arena, rate);
+    struct clock_rate used = own_rate(drain->view.arena, rate);
     close_open_calls(drain, &used, end_ticks);
     end_threads(drain, &used, end_ticks);
     note_losses(drain);
@@ -346,9 +345,9 @@ uint64_t drain_calls(const struct drain *drain)
 
 uint64_t drain_memory_bytes(const struct drain *drain)
 {
-    const struct arena *arena = drain->arena;
-    return sizeof *arena + (uint64_t)arena_thread_count(arena) * sizeof(struct arena_thread) +
-           (uint64_t)arena_code_count(arena) * sizeof(struct arena_code) +
-           (uint64_t)arena_node_count(arena) * sizeof(struct arena_node) + arena->text_used +
+    const struct arena *arena = drain->view.arena;
+    return sizeof *arena + (uint64_t)arena_thread_count(&drain->view) * sizeof(struct arena_thread) +
+           (uint64_t)arena_code_count(&drain->view) * sizeof(struct arena_code) +
+           (uint64_t)arena_node_count(&drain->view) * sizeof(struct arena_node) + arena->text_used +
            arena->kept_bytes;
 }

@@ -15,8 +15,9 @@ struct arena;
 struct drain;
 struct writer;
 
-/* NULL when memory ran out. The arena stays the caller's and must outlive the drain. */
-struct drain *drain_new(struct arena *arena, struct writer *writer, uint32_t process);
+/* NULL when memory ran out or the arena's header makes no sense for a mapping of so many bytes. The arena stays the
+ * caller's and must outlive the drain. */
+struct drain *drain_new(const struct arena *arena, uint64_t bytes, struct writer *writer, uint32_t process);
 void drain_free(struct drain *drain);
 
 /* Writes what is new. `rate` turns ticks into ns, unless the arena brings its own. */

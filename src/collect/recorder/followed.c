@@ -59,8 +59,9 @@ static uint32_t python_of(struct writer *writer, uint32_t version)
 
 static bool is_sound(void *memory, const struct session_hello *hello)
 {
+    struct arena_view view;
     if (hello->message == SESSION_HELLO)
-        return arena_is_sound(memory, hello->arena_bytes);
+        return arena_look(&view, memory, hello->arena_bytes);
     const struct sample_area *area = memory;
     return hello->arena_bytes == area->total_bytes && area->magic == SAMPLE_AREA_MAGIC &&
            area->period_ns > 0 && (area->total_bytes == sizeof *area || native_area_of(memory));
@@ -123,7 +124,7 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
     if (samples)
         open_samples(followed, origin, files);
     else
-        followed->drain = drain_new(followed->memory, writer, followed->id);
+        followed->drain = drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
     followed->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     return followed->drain || followed->sample_drain ? 0 : -1;
 }

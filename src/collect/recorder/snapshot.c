@@ -34,7 +34,7 @@ int snapshot_write(struct arena *arena, struct bytes *out, struct err *err)
     struct writer *writer = writer_new(&options, err);
     if (!writer)
         return -1;
-    struct drain *drain = drain_new(arena, writer, describe(writer, arena));
+    struct drain *drain = drain_new(arena, arena->total_bytes, writer, describe(writer, arena));
     if (!drain) {
         writer_abandon(writer);
         return err_set(err, "out of memory");
