@@ -130,7 +130,7 @@ def main():
     usable, left_out = interpreters.find()
     print(f"Extra ns per call (best of {options.rounds}) and the ratio to cProfile's (! = over the target).")
     print("Last two columns, in MiB: what the target's peak grew by under sonde, and sonde's own peak.")
-    print("Known: on 3.10 CPython looks up the line of every event, step by step from the function's beginning,")
+    print("Known: on 3.10 CPython looks up the line of every event, step by step from the function's start,")
     print("before it calls a profile function: in long functions all profilers pay the same for that.")
     with tempfile.TemporaryDirectory() as name:
         shutil.copy(HERE / "calls.py", name)
