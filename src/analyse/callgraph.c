@@ -5,6 +5,7 @@
 
 #include "analyse/cycles.h"
 #include "analyse/functions.h"
+#include "analyse/labels.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "store/recording.h"
@@ -47,18 +48,38 @@ static void put_module(struct bytes *name, const char *file)
         bytes_put(name, base, (size_t)(dot - base));
 }
 
-static char *new_name(const struct callgraph_function *function, const char *own, size_t *function_at)
+/* Native functions are told by their library or source file: they are not known by where they begin. */
+static void put_place(struct bytes *name, const struct recording *recording, const struct code *code)
+{
+    if (code->kind != CODE_NATIVE) {
+        put_module(name, recording_text(recording, code->file));
+        bytes_putf(name, ":%u:", code->line);
+        return;
+    }
+    const char *place =
+        code->file ? base_of(recording_text(recording, code->file)) : labels_library(recording, code);
+    if (*place)
+        bytes_putf(name, "%s:", place);
+}
+
+static char *new_name(const struct recording *recording, const struct code *code, const char *own,
+                      size_t *function_at)
 {
     struct bytes name = {0};
     size_t size;
 
-    put_module(&name, function->file);
-    bytes_putf(&name, ":%u:", function->line);
+    put_place(&name, recording, code);
     *function_at = name.size;
     bytes_put(&name, own, strlen(own) + 1);
     if (name.failed)
         bytes_clear(&name);
     return (char *)bytes_take(&name, &size);
+}
+
+/* Where it lies: of a native function without debug data the library. */
+static uint32_t file_of(const struct code *code)
+{
+    return code->file || code->kind != CODE_NATIVE ? code->file : code->module;
 }
 
 static uint32_t shown_name(const struct code *code)
@@ -69,14 +90,16 @@ static uint32_t shown_name(const struct code *code)
 static int name_function(const struct recording *recording, const struct code *code,
                          struct callgraph_function *function)
 {
-    function->file = recording_text(recording, code->file);
+    function->file = recording_text(recording, file_of(code));
     function->line = code->line;
-    function->name = new_name(function, recording_text(recording, shown_name(code)), &function->function_at);
+    function->name =
+        new_name(recording, code, recording_text(recording, shown_name(code)), &function->function_at);
     if (!function->name)
         return -1;
     if (shown_name(code) == code->name)
         return 0;
-    function->short_name = new_name(function, recording_text(recording, code->name), &function->function_at);
+    function->short_name =
+        new_name(recording, code, recording_text(recording, code->name), &function->function_at);
     return function->short_name ? 0 : -1;
 }
 
@@ -130,7 +153,7 @@ static struct keyed_row *new_keyed_rows(const struct recording *recording, const
     for (uint32_t i = 0; keyed && i < functions->row_count; i++) {
         const struct function_row *row = &functions->rows[i];
         const struct code *code = &recording->codes[row->code];
-        keyed[i] = (struct keyed_row){row, code->file, code->line, shown_name(code)};
+        keyed[i] = (struct keyed_row){row, file_of(code), code->line, shown_name(code)};
     }
     if (keyed)
         qsort(keyed, functions->row_count, sizeof *keyed, compare_keys);

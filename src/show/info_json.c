@@ -1,6 +1,7 @@
 #include "show/info_json.h"
 
 #include "base/json.h"
+#include "show/info_modules.h"
 #include "show/info_totals.h"
 #include "store/recording.h"
 
@@ -150,6 +151,22 @@ static void put_counts(const struct recording *recording, struct json *json)
     json_end_object(json);
 }
 
+static void put_modules(const struct recording *recording, struct json *json)
+{
+    struct info_modules modules = info_modules_of(recording);
+    begin_rows(json, "modules");
+    for (uint32_t i = 0; i < modules.count; i++) {
+        begin_row(json);
+        put_string(json, "path", modules.rows[i].path);
+        put_string(json, "build_id", modules.rows[i].build_id);
+        put_unsigned(json, "addresses", modules.rows[i].addresses);
+        put_unsigned(json, "named", modules.rows[i].named);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    info_modules_clear(&modules);
+}
+
 static void put_notes(const struct recording *recording, struct json *json)
 {
     begin_rows(json, "notes");
@@ -190,6 +207,7 @@ void info_json_put(const struct recording *recording, const char *name, bool eac
     put_metas(recording, json);
     put_processes(recording, json);
     put_counts(recording, json);
+    put_modules(recording, json);
     put_chunks(recording, each_chunk, json);
     put_notes(recording, json);
     put_damage(&recording->damage, json);

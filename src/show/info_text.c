@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "show/info_modules.h"
 #include "show/info_totals.h"
 #include "show/terminal.h"
 #include "store/recording.h"
@@ -191,6 +192,24 @@ static void put_counts(const struct recording *recording, struct bytes *out)
                    recording->functions_count, recording->edges_count);
 }
 
+static void put_modules(const struct recording *recording, struct bytes *out)
+{
+    struct info_modules modules = info_modules_of(recording);
+    if (modules.count)
+        bytes_putf(out, "\nNative code: %u addresses in %u files, %u named\n  %8s %8s  file, build id\n",
+                   modules.addresses, modules.count, modules.named, "named", "of");
+    for (uint32_t i = 0; i < modules.count && i < ROWS_SHOWN; i++) {
+        const struct info_module *row = &modules.rows[i];
+        bytes_putf(out, "  %8u %8u  ", row->named, row->addresses);
+        terminal_put(*row->path ? row->path : "[anonymous]", out);
+        bytes_put_text(out, "  ");
+        terminal_put(*row->build_id ? row->build_id : "-", out);
+        bytes_put_u8(out, '\n');
+    }
+    put_more(modules.count + 1, out);
+    info_modules_clear(&modules);
+}
+
 static void put_notes(const struct recording *recording, struct bytes *out)
 {
     if (recording->notes_count)
@@ -248,6 +267,7 @@ void info_text_put(const struct recording *recording, const char *name, bool eac
     put_processes(recording, out);
     put_threads(recording, out);
     put_counts(recording, out);
+    put_modules(recording, out);
     put_chunk_totals(recording, out);
     if (each_chunk)
         put_each_chunk(recording, out);

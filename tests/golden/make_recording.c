@@ -3,9 +3,10 @@
  *
  *     make_recording small        two processes, three threads, recursion
  *     make_recording sampled      the same program, sampled at 100 Hz, with idle threads and a hostile name
+ *     make_recording native       stacks of Python and native frames, named and not, with the interpreter's own
  *     make_recording large N      N samples of stacks about 30 deep, for measurements
  *
- * The first two are kept in tests/golden/inputs, so that files of today stay readable.
+ * The first three are kept in tests/golden/inputs, so that files of today stay readable.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -183,6 +184,71 @@ static void put_samples(struct writer *writer)
     writer_meta(writer, "errors", "2");
 }
 
+/* ---- native frames ---- */
+
+static uint32_t module(struct writer *writer, const char *path, const char *build_id, uint8_t flags)
+{
+    return writer_module(writer, &(struct module){.path = text(writer, path),
+                                                  .build_id = text(writer, build_id),
+                                                  .size_bytes = 100000,
+                                                  .flags = flags});
+}
+
+static struct symbol symbol(struct writer *writer, const char *name, const char *file, uint32_t at)
+{
+    return (struct symbol){.name = text(writer, name), .file = text(writer, file), .line = at};
+}
+
+/* The address's node below `parent`, named when there is a name. */
+static uint32_t native(struct writer *writer, uint32_t parent, uint32_t module, uint64_t offset,
+                       const char *name, const char *file, uint32_t at)
+{
+    struct symbol named = {0};
+    uint32_t code = writer_native_code(writer, module, offset);
+    if (name) {
+        named = symbol(writer, name, file, at);
+        named.code = code;
+        writer_symbol(writer, &named);
+    }
+    return node(writer, parent, code);
+}
+
+static void put_native(struct writer *writer)
+{
+    const uint8_t native_state = SAMPLE_RUNNING | SAMPLE_NATIVE;
+    uint32_t owner = process(writer, 4400, 0, "python mesh.py");
+    struct sampler sampler = {writer, thread(writer, owner, 4400, "MainThread"), 1000000000};
+    uint32_t python = module(writer, "/usr/bin/python3.12", "aa01", MODULE_INTERPRETER);
+    uint32_t libc = module(writer, "/usr/lib/libc.so.6", "aa02", 0),
+             blas = module(writer, "/opt/libblas.so.3", "aa03", 0);
+    uint32_t mesh = module(writer, "/home/me/mesh.cpython-312-x86_64-linux-gnu.so", "aa04", 0);
+    writer_mapping(writer, &(struct mapping){owner, blas, 0x7f0000000000, 0x7f0000100000, 0, 0});
+    uint32_t start = native(writer, 0, libc, 0x100, "__libc_start_main_impl", "csu/libc-start.c", 360);
+    uint32_t run = native(writer, start, python, 0x200, "Py_RunMain", "Modules/main.c", 709);
+    uint32_t root = line(writer, run, code(writer, "__main__", "/home/me/mesh.py", 1, "<module>"), 9);
+    uint32_t call = native(writer, root, python, 0x300, "cfunction_call", "", 0);
+    uint32_t wrapper = native(writer, call, mesh, 0x10, "__pyx_pw_4mesh_1refine", "/home/me/mesh.pyx", 4);
+    uint32_t body = native(writer, wrapper, mesh, 0x20, "__pyx_pf_4mesh_refine", "/home/me/mesh.pyx", 6);
+    samples(&sampler, body, 3, native_state);
+    struct symbol outer = symbol(writer, "solver::Grid::norm(double)", "/home/me/grid.cc", 30);
+    struct symbol inner = symbol(writer, "solver::square(double)", "/home/me/grid.hh", 5);
+    inner.code = writer_native_code(writer, mesh, 0x40);
+    inner.inlined_in = writer_inlining_code(writer, &outer);
+    writer_symbol(writer, &inner);
+    samples(&sampler, node(writer, body, inner.code), 4, native_state);
+    samples(&sampler, native(writer, body, mesh, 0x48, "solver::Grid::norm(double)", "/home/me/grid.cc", 31),
+            2, native_state);
+    samples(&sampler, native(writer, root, blas, 0x50, "dgemm_", "", 0), 5, native_state);
+    samples(&sampler, native(writer, root, blas, 0x9000, NULL, "", 0), 1, native_state);
+    samples(&sampler, native(writer, root, mesh, 0x60, "__quality_MOD_worst", "/home/me/quality.f90", 12), 2,
+            native_state);
+    samples(&sampler, native(writer, call, python, 0x400, "list_sort_impl", "Objects/listobject.c", 2400), 2,
+            SAMPLE_RUNNING);
+    samples(&sampler, call, 1, SAMPLE_RUNNING);
+    writer_meta(writer, "mode", "record");
+    writer_meta(writer, "rate_hz", "100");
+}
+
 #define LARGE_DEPTH 30
 
 /* Stacks that share their outer frames, as those of a program do; the same on every machine. */
@@ -224,6 +290,8 @@ int main(int argc, char **argv)
     struct writer *writer = writer_new(&options, &err);
     if (writer && strcmp(which, "sampled") == 0)
         put_samples(writer);
+    else if (writer && strcmp(which, "native") == 0)
+        put_native(writer);
     else if (writer && strcmp(which, "large") == 0)
         put_large(writer, argc > 2 ? (uint32_t)atol(argv[2]) : 1000000);
     else if (writer)
