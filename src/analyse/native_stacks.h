@@ -4,7 +4,7 @@
  * swallowed them, and what has no name is called library+offset. The code's `module` is the library's name.
  *
  * The interpreter's own frames and what every thread begins with are left out unless asked for: their samples
- * are those of the frame above them. What counts as such is said in native_names.h and README.md.
+ * are those of the frame above them. What counts as such is said in docs/native.md.
  *
  * A recording without native frames is not changed.
  */
