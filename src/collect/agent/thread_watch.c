@@ -29,17 +29,6 @@ static void write_repeats(struct thread_watch *watch, uint32_t place)
     thread->repeats = 0;
 }
 
-/* Whether the thread has been running for a while. One that has only just woken up may be asleep again when the
- * signal comes, and its system call would be interrupted. */
-static bool runs_steadily(struct watched *thread, const struct task_times *times)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    bool through = thread->ran && times->slices == thread->seen.slices;
-    bool much = (times->run_ns - thread->seen.run_ns) * 3 > now_ns - thread->seen_ns;
-    thread->seen_ns = now_ns;
-    return through || much;
-}
-
 /* Whether a runnable thread is still in the call that it slept in: woken, but not yet on a CPU again. A signal would
  * interrupt that call, too. */
 static bool is_still_in_call(struct thread_watch *watch, struct watched *thread,
@@ -89,13 +78,13 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
 }
 
-static void look_at_runner(struct thread_watch *watch, uint32_t place, bool steady)
+static void look_at_runner(struct thread_watch *watch, uint32_t place, bool in_call)
 {
     struct watched *thread = &watch->threads[place];
     struct sample_slot *slot = &watch->area->slots[place];
     thread->asleep = false;
     thread->bursts += watch->ticks;
-    if (!steady)
+    if (in_call)
         return;
     __atomic_fetch_add(&slot->due, thread->bursts, __ATOMIC_ACQ_REL);
     thread->bursts = 0;
@@ -119,11 +108,8 @@ static void look_at(struct thread_watch *watch, uint32_t place)
     }
     write_repeats(watch, place);
     char state = task_list_state(&thread->task);
-    bool steady = runs_steadily(thread, &times) && !is_still_in_call(watch, thread, &times);
-    thread->ran = state == 'R';
-    thread->seen = times;
     if (state == 'R')
-        look_at_runner(watch, place, steady);
+        look_at_runner(watch, place, is_still_in_call(watch, thread, &times));
     else if (state == 'S' || state == 'D')
         look_at_sleeper(watch, place, &times);
 }

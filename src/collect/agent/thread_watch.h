@@ -3,7 +3,7 @@
  * or from another (collect/outside).
  *
  * A thread that sleeps is read at once and believed only if it slept all the while; as long as it sleeps on, its
- * stack is not read again. One that runs is handed to `sample_runner`, once it has run for a while. Whoever makes
+ * stack is not read again. One that runs is handed to `sample_runner`. Whoever makes
  * the watch owns the area, the reader and the rows; nothing is allocated.
  */
 #ifndef SONDE_COLLECT_AGENT_THREAD_WATCH_H
@@ -21,12 +21,9 @@ struct watched {
     struct task_times times; /* when it was last seen asleep */
     bool asleep;             /* its stack has been written and cannot have changed since */
     uint32_t repeats;        /* ticks since then, not written yet */
-    struct task_times seen;  /* at the last tick */
-    uint64_t seen_ns;
-    bool ran;        /* at the last tick */
-    uint32_t wary;   /* ticks until we forget that it sleeps now and then */
-    uint64_t slept;  /* how often, when it was last seen on a CPU */
-    uint32_t bursts; /* ticks that found it running, but only just: not asked of it */
+    uint32_t wary;           /* ticks until we forget that it sleeps now and then */
+    uint64_t slept;          /* how often, when it was last seen on a CPU */
+    uint32_t bursts;         /* ticks that found it woken, but still in its call: not asked of it */
     uint32_t
         unnamed; /* ticks at which the program had no name for it; NAME_TRIES = it is not asked at each */
 };
