@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -26,6 +27,7 @@
 #include "show/dump.h"
 
 enum { MOST_THREADS = 4096, MOST_FRAMES = 1 << 12, MOST_VARIABLES = 256, TRIES = 50 };
+enum { PAUSE_NS = 1000000, PAUSES = 3000 }; /* 3 s in all */
 enum { FOLDERS_MAX = 64, TEXT_BYTES = 4096, LINES_BYTES = 1 << 20, GIL_BYTES = 208 };
 
 /* A thread as the kernel sees it. */
@@ -49,6 +51,7 @@ struct reader {
     struct target_python python;
     struct code_cache codes;
     struct walk_process walk;
+    enum dump_state state_now; /* of the thread at hand, when it stood still */
     struct dump_native native;
     bool native_taken;   /* of the thread at hand */
     uint32_t tid_offset; /* as target_python_tid_offset says */
@@ -150,84 +153,6 @@ static struct walk walk_thread(struct reader *r, uint64_t state)
     return walk;
 }
 
-/* ---- one thread of a process ---- */
-
-static bool sleeps(char state)
-{
-    return state == 'S' || state == 'D' || state == 'T' || state == 't' || state == 'I';
-}
-
-/* Believed only if it was not on a CPU in between. */
-static bool read_sleeper(struct reader *r, const struct task *task, uint64_t state, struct walk *walk)
-{
-    struct task_times before, after;
-    if (!task_list_times(task, &before) || !sleeps(task_list_state(task)))
-        return false;
-    *walk = walk_thread(r, state);
-    return task_list_times(task, &after) && sleeps(task_list_state(task)) && before.slices == after.slices &&
-           before.run_ns == after.run_ns;
-}
-
-static bool read_held(struct reader *r, uint32_t tid, uint64_t state, struct walk *walk)
-{
-    struct hold hold;
-    if (hold_take(&hold, tid) != HOLD_TAKEN)
-        return false;
-    *walk = walk_thread(r, state);
-    r->native_taken = r->options->native && dump_native_take_held(&r->native, tid);
-    hold_release(&hold);
-    return true;
-}
-
-static void set_problem(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
-{
-    char words[256];
-    if (!stood)
-        snprintf(words, sizeof words, "it could not be made to stand still");
-    else if (walk->status == WALK_REJECTED)
-        snprintf(words, sizeof words, "its stack could not be read: %s", walk_reason_text(walk->reason));
-    else
-        snprintf(words, sizeof words, "it runs no Python");
-    thread->problem = intern(r, words);
-}
-
-static void finish_thread(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
-{
-    if (!stood || walk->status != WALK_OK)
-        set_problem(r, thread, stood, walk);
-    else if (!r->options->variables)
-        add_frames(r, walk);
-    if (!r->native_taken)
-        return;
-    dump_native_weave(&r->native, r->dump, thread, r->frames, walk->status == WALK_OK ? walk->count : 0);
-    if (stood && walk->status == WALK_EMPTY)
-        thread->problem = 0;
-}
-
-/* At some instructions a stack is just being changed: try again. */
-static void read_thread(struct reader *r, struct dump_thread *thread, uint64_t state,
-                        const struct kernel_thread *kernel)
-{
-    struct task task = {0};
-    struct walk walk = {0};
-    bool stood = false;
-    r->native_taken = false;
-    if (!task_list_open(&task, r->pid, kernel->tid)) {
-        thread->problem = intern(r, "it has just ended");
-        return;
-    }
-    for (int i = 0; i < TRIES; i++) {
-        forget_frames(r->dump, thread);
-        /* The registers of a thread are seen only when it is held. */
-        stood = (r->options->native && read_held(r, kernel->tid, state, &walk)) ||
-                read_sleeper(r, &task, state, &walk) || read_held(r, kernel->tid, state, &walk);
-        if (stood && walk.status != WALK_REJECTED)
-            break;
-    }
-    task_list_close(&task);
-    finish_thread(r, thread, stood, &walk);
-}
-
 /* ---- states ---- */
 
 static uint64_t gil_address(const struct reader *r, const struct threads_row *row)
@@ -292,6 +217,104 @@ static enum dump_state core_state(const struct reader *r, const struct threads_r
     return DUMP_UNKNOWN;
 }
 
+/* ---- one thread of a process ---- */
+
+static bool sleeps(char state)
+{
+    return state == 'S' || state == 'D' || state == 'T' || state == 't' || state == 'I';
+}
+
+/* Believed only if it was not on a CPU in between. */
+static bool read_sleeper(struct reader *r, const struct task *task, const struct kernel_thread *kernel,
+                         const struct threads_row *row, struct walk *walk)
+{
+    struct task_times before, after;
+    if (!task_list_times(task, &before) || !sleeps(task_list_state(task)))
+        return false;
+    *walk = walk_thread(r, row->state);
+    r->state_now = process_state(r, row, kernel);
+    return task_list_times(task, &after) && sleeps(task_list_state(task)) && before.slices == after.slices &&
+           before.run_ns == after.run_ns;
+}
+
+/* On a busy machine a thread may have to wait for a CPU before it can stand still. */
+static bool hold_patiently(struct hold *hold, uint32_t tid)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    enum hold_outcome outcome = hold_take(hold, tid);
+    for (int i = 0; outcome == HOLD_PENDING && i < PAUSES; i++) {
+        nanosleep(&pause, NULL);
+        outcome = hold_again(hold);
+    }
+    return outcome == HOLD_TAKEN;
+}
+
+static bool read_held(struct reader *r, const struct kernel_thread *kernel, const struct threads_row *row,
+                      struct walk *walk)
+{
+    struct hold hold;
+    if (!hold_patiently(&hold, kernel->tid))
+        return false;
+    *walk = walk_thread(r, row->state);
+    r->native_taken = r->options->native && dump_native_take_held(&r->native, kernel->tid);
+    r->state_now = process_state(r, row, kernel);
+    hold_release(&hold);
+    return true;
+}
+
+static void set_problem(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
+{
+    char words[256];
+    if (!stood)
+        snprintf(words, sizeof words, "it could not be made to stand still");
+    else if (walk->status == WALK_REJECTED)
+        snprintf(words, sizeof words, "its stack could not be read: %s", walk_reason_text(walk->reason));
+    else
+        snprintf(words, sizeof words, "it runs no Python");
+    thread->problem = intern(r, words);
+}
+
+static void finish_thread(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
+{
+    if (!stood || walk->status != WALK_OK)
+        set_problem(r, thread, stood, walk);
+    else if (!r->options->variables)
+        add_frames(r, walk);
+    if (!r->native_taken)
+        return;
+    dump_native_weave(&r->native, r->dump, thread, r->frames, walk->status == WALK_OK ? walk->count : 0);
+    if (stood && walk->status == WALK_EMPTY)
+        thread->problem = 0;
+}
+
+/* At some instructions a stack is just being changed: try again. */
+static void read_thread(struct reader *r, struct dump_thread *thread, const struct threads_row *row,
+                        const struct kernel_thread *kernel)
+{
+    struct task task = {0};
+    struct walk walk = {0};
+    bool stood = false;
+    r->native_taken = false;
+    if (!task_list_open(&task, r->pid, kernel->tid)) {
+        thread->problem = intern(r, "it has just ended");
+        return;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        forget_frames(r->dump, thread);
+        /* The registers of a thread are seen only when it is held. */
+        bool deaf = task_list_state(&task) == 'D'; /* deep in the kernel it cannot be held */
+        stood = (r->options->native && !deaf && read_held(r, kernel, row, &walk)) ||
+                read_sleeper(r, &task, kernel, row, &walk) || read_held(r, kernel, row, &walk);
+        if (stood && walk.status != WALK_REJECTED)
+            break;
+    }
+    task_list_close(&task);
+    /* One that waits for the GIL wakes up now and then to ask for it. */
+    if (stood && thread->state == DUMP_ACTIVE && r->state_now == DUMP_WAITS_FOR_GIL)
+        thread->state = r->state_now;
+    finish_thread(r, thread, stood, &walk);
+}
+
 /* ---- all threads ---- */
 
 static uint32_t own_tid_of(const struct reader *r, const struct threads_row *row)
@@ -346,7 +369,7 @@ static void add_process_thread(struct reader *r, struct dump_thread *thread, con
     }
     if (!thread->name)
         name_after_kernel(r, thread, kernel);
-    read_thread(r, thread, row->state, kernel);
+    read_thread(r, thread, row, kernel);
 }
 
 static void add_dead_thread(struct reader *r, struct dump_thread *thread, const struct threads_row *row)

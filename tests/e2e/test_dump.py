@@ -131,17 +131,19 @@ def test_a_deadlock_is_seen(standing):
 
 def test_who_holds_the_gil_and_who_waits(standing):
     program = standing("busy")
-    for _ in range(50):  # at an instant between two holders there is none
-        threads = program.threads()
-        if sum(thread["owns_gil"] for thread in threads) == 1:
+    holders, waiting, told = [], [], ""
+    for _ in range(500):  # at an instant between two holders there is none
+        _, *threads = program.threads()
+        assert len(threads) == 3 and all(thread["frames"] for thread in threads), threads
+        holders += [thread for thread in threads if thread["owns_gil"]]
+        waiting += [thread for thread in threads if thread["state"] == "waiting for the GIL"]
+        told += program.dump()
+        if holders and waiting and "GIL: held by thread" in told and "GIL: waited for by thread" in told:
             break
-    states = [thread["state"] for thread in threads]
-    holders = [thread for thread in threads if thread["owns_gil"]]
-    assert len(threads) == 4 and len(holders) == 1, states
-    assert holders[0]["state"] == "active" and "spin" in holders[0]["frames"][0]["name"]
-    assert "waiting for the GIL" in states and all(thread["frames"] for thread in threads)
-    text = program.dump()
-    assert re.search(r"^GIL: (held|waited for) by thread \d+ \"", text, re.MULTILINE)
+    assert all("spin" in thread["frames"][0]["name"] for thread in holders + waiting) and holders and waiting
+    assert all(thread["state"] == "active" for thread in holders)
+    assert re.search(r"^GIL: held by thread \d+ \"Thread-\d", told, re.MULTILINE)
+    assert re.search(r"^GIL: waited for by thread \d+ \"Thread-\d", told, re.MULTILINE)
     program.end()
 
 
