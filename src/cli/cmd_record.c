@@ -101,6 +101,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                    .code = values->code,
                    .argc = argc,
                    .argv = argv},
+        .native = values->native,
         .children = values->subprocesses,
     };
     int code = run_command(&options, close_record, NULL);

@@ -303,6 +303,7 @@ static int record(struct making *making, struct err *err)
         .argv = making->target.argv,
         .pid = making->options->target.pid,
         .period_ns = making->options->rate_hz ? 1000000000u / making->options->rate_hz : 0,
+        .native = making->options->native,
         .children = making->options->children,
         .agent = making->installation.agent,
         .settings = settings.failed ? "" : (char *)settings.data,

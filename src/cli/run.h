@@ -25,6 +25,7 @@ struct run_options {
     uint64_t duration_ns;         /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
     bool finalize;                /* native frames are named at the end */
     struct target_request target;
+    bool native;   /* of a process that ran already: native frames, too */
     bool children; /* of a process that ran already: those that it starts are sampled, too */
 };
 

@@ -88,6 +88,22 @@ def test_stacks_that_were(launch):
     assert found.errors <= found.samples * ERRORS_ALLOWED
 
 
+def test_native_stacks(launch):
+    """Whole stacks of the thread that runs, merged with Python's; C called them all."""
+    program = launch.program("flutter.py")
+    with running(launch, program, "2") as process:
+        assert attach(launch, process.pid, "--native").returncode == 0
+        ends_well(process)
+    found = Samples(launch.folder / "out.sonde")
+    meta = {key: int(value) for key, value in found.data["meta"].items() if key.startswith("native_")}
+    assert meta["native_samples"] > 300
+    assert meta["native_whole"] >= meta["native_samples"] * 0.99
+    assert meta["native_disagreements"] <= meta["native_samples"] * 0.01
+    within = [row for row in found.rows if any(frame.name == "a3" for frame in row.stack)]
+    assert within
+    assert all(row.stack[-1].file != str(program) for row in within)
+
+
 def test_shares(launch):
     """As in launch mode, but for the beginning: the shares repeat every 10 ms."""
     with running(launch, launch.program("shares.py"), "3", "10") as process:

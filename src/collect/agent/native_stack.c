@@ -96,12 +96,14 @@ static bool load_safely(void *context, uint64_t address, uint64_t *value)
     return memory_read_word(context, address, value);
 }
 
-static struct walk_native_range copy_stack(struct native_slot *slot, uint64_t stack_pointer)
+static struct walk_native_range copy_stack(const struct native_walker *walker, struct native_slot *slot,
+                                           uint64_t stack_pointer)
 {
     uint64_t low = (stack_pointer - RED_ZONE) & ~(uint64_t)7;
     struct iovec here = {slot->copied, sizeof slot->copied};
     struct iovec there = {(void *)(uintptr_t)low, sizeof slot->copied};
-    ssize_t size = process_vm_readv((pid_t)syscall(SYS_getpid), &here, 1, &there, 1, 0);
+    pid_t pid = walker->pid ? (pid_t)walker->pid : (pid_t)syscall(SYS_getpid);
+    ssize_t size = process_vm_readv(pid, &here, 1, &there, 1, 0);
     return (struct walk_native_range){low, low + (size > 0 ? (uint64_t)size : 0), slot->copied};
 }
 
@@ -194,9 +196,9 @@ static bool walk(struct native_walker *walker, struct native_slot *slot,
                  size_t range_count, struct native_head *head)
 {
     const struct modules *modules = table_of(walker);
-    struct memory own = memory_own();
+    struct memory loaded = walker->pid ? memory_of_process((int)walker->pid) : memory_own();
     const struct walk_native_memory memory = {
-        .ranges = ranges, .range_count = range_count, .load = load_safely, .context = &own};
+        .ranges = ranges, .range_count = range_count, .load = load_safely, .context = &loaded};
     struct walk_native_stack stack = {.frames = slot->walked, .capacity = NATIVE_AREA_DEPTH};
     if (!modules)
         return false;
@@ -218,12 +220,19 @@ bool native_stack_of_context(struct native_walker *walker, struct native_slot *s
     if (is_on_own_stack(walker, slot, stack_pointer)) {
         ranges[0] = own_stack(slot, stack_pointer);
     } else {
-        ranges[0] = copy_stack(slot, stack_pointer);
+        ranges[0] = copy_stack(walker, slot, stack_pointer);
         if (slot->stack_high) /* what it may return to */
             ranges[count++] = (struct walk_native_range){slot->stack_low, slot->stack_high,
                                                          (const uint8_t *)(uintptr_t)slot->stack_low};
     }
     return walk(walker, slot, &registers, ranges, count, head);
+}
+
+bool native_stack_of_registers(struct native_walker *walker, struct native_slot *slot,
+                               const struct walk_native_registers *registers, struct native_head *head)
+{
+    struct walk_native_range range = copy_stack(walker, slot, registers->value[REGISTER_RSP]);
+    return range.high > range.low && walk(walker, slot, registers, &range, 1, head);
 }
 
 /* "NUMBER ARGUMENTS… STACK_POINTER PROGRAM_COUNTER", or "-1 STACK_POINTER PROGRAM_COUNTER" outside system calls. */
@@ -253,8 +262,7 @@ bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *s
     struct walk_native_registers registers;
     if (!read_registers(pid, tid, &registers))
         return false;
-    struct walk_native_range range = copy_stack(slot, registers.value[REGISTER_RSP]);
-    return range.high > range.low && walk(walker, slot, &registers, &range, 1, head);
+    return native_stack_of_registers(walker, slot, &registers, head);
 }
 
 void native_stack_drop(struct native_walker *walker, const struct native_head *head)

@@ -1,7 +1,7 @@
 /*
- * native_stack: the native stack of one thread of this process, by the rows that the recorder has made: of the
- * calling thread as a signal interrupted it, or of a thread that sleeps in the kernel. Async-signal-safe; no call in
- * it is a cancellation point.
+ * native_stack: the native stack of one thread, by the rows that the recorder has made: of the calling thread as a
+ * signal interrupted it, of a thread that sleeps in the kernel, or of one that is held from outside.
+ * Async-signal-safe; no call in it is a cancellation point.
  *
  * Of a sleeping thread the kernel tells the stack pointer and the program counter (/proc/PID/task/TID/syscall) to
  * whoever might trace it. Nothing is sent to the thread: it never sees an interrupted call. The other registers are
@@ -20,6 +20,7 @@
 /* What the threads of this process walk by. A zeroed one: no native stacks. */
 struct native_walker {
     struct native_area *area;
+    uint32_t pid; /* whose threads they are; 0 = our own process */
     const struct modules
         *inherited;      /* the table of the process that forked us, good until there is an own one */
     uint64_t main_stack; /* an address on the main thread's stack */
@@ -35,6 +36,9 @@ bool native_stack_ready(const struct native_walker *walker);
 /* Walk and pack; false where there is no stack to be had. The slot's `packed` then holds head->bytes bytes. */
 bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot,
                              const ucontext_t *context, struct native_head *head);
+/* Of a thread that stands still and whose registers are known. */
+bool native_stack_of_registers(struct native_walker *walker, struct native_slot *slot,
+                               const struct walk_native_registers *registers, struct native_head *head);
 bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *slot, uint32_t pid,
                              uint32_t tid, struct native_head *head);
 /* What was packed last is in the ring, and the next stack is told as a difference from it; or it is not. */

@@ -144,17 +144,30 @@ static struct walk walk_python(const struct walk_process *process, struct sample
     return walk_frames(process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
 }
 
-static bool sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                          uint64_t state, uint32_t count, bool last_try, const ucontext_t *context)
+/* Where a thread that runs was stopped: by a signal, or from outside. One is NULL. */
+struct origin {
+    const ucontext_t *context;
+    const struct walk_native_registers *registers;
+};
+
+static bool walk_from(const struct origin *origin, struct native_walker *walker, struct native_part *native)
 {
-    struct native_part native = {.slot = context ? native_slot_of(reader, area, slot) : NULL};
+    return origin->context
+               ? native_stack_of_context(walker, native->slot, origin->context, &native->head)
+               : native_stack_of_registers(walker, native->slot, origin->registers, &native->head);
+}
+
+static bool sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
+                          uint64_t state, uint32_t count, bool last_try, const struct origin *origin)
+{
+    struct native_part native = {.slot = native_slot_of(reader, area, slot)};
     struct walk walk = walk_python(&reader->process, slot, state);
     if (walk.status == WALK_REJECTED && walk.reason != WALK_TOO_DEEP) {
         if (last_try)
             reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
         return false;
     }
-    if (native.slot && !native_stack_of_context(reader->native, native.slot, context, &native.head))
+    if (native.slot && !walk_from(origin, reader->native, &native))
         native.slot = NULL;
     if (!state && !native.slot) {
         __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
@@ -176,13 +189,16 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
 bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                        uint32_t count, bool last_try, const ucontext_t *context)
 {
-    return sample_runner(area, slot, reader, own_state(reader), count, last_try, context);
+    const struct origin origin = {.context = context};
+    return sample_runner(area, slot, reader, own_state(reader), count, last_try, &origin);
 }
 
 bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                         uint64_t state, uint32_t count, bool last_try)
+                         uint64_t state, uint32_t count, bool last_try,
+                         const struct walk_native_registers *registers)
 {
-    return sample_runner(area, slot, reader, state, count, last_try, NULL);
+    const struct origin origin = {.registers = registers};
+    return sample_runner(area, slot, reader, state, count, last_try, &origin);
 }
 
 bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,

@@ -29,10 +29,11 @@ const char *stack_sample_init(struct stack_reader *reader);
  * being changed and cannot be believed; unless this is the last try, nothing was written then. */
 bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
                        uint32_t count, bool last_try, const ucontext_t *context);
-/* The same of a thread whose PyThreadState is known (0 = it has none) and that is held by whoever calls; Python
- * frames only. */
+/* The same of a thread whose PyThreadState is known (0 = it has none) and that is held by whoever calls, with
+ * these registers. */
 bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,
-                         uint64_t state, uint32_t count, bool last_try);
+                         uint64_t state, uint32_t count, bool last_try,
+                         const struct walk_native_registers *registers);
 /* The sampler samples a thread that sleeps. `still` is asked after the walk whether it still does; a sample of a
  * thread that has moved is dropped. True when a sample was written. */
 bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,

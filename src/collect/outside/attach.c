@@ -61,7 +61,7 @@ static struct attach_process *add_process(struct attach *attach, uint32_t pid)
 static int begin(struct attach *attach, struct attach_process *process, struct err *err)
 {
     struct session_hello hello;
-    process->attached = attached_open(process->pid, attach->period_ns, err);
+    process->attached = attached_open(process->pid, attach->period_ns, attach->native, err);
     if (!process->attached)
         return -1;
     int fd = attached_describe(process->attached, &hello);

@@ -24,6 +24,7 @@ struct attach_process {
 /* A zeroed one is empty. */
 struct attach {
     uint64_t period_ns;
+    bool native;   /* native frames, too */
     bool children; /* those that it starts, too */
     uint64_t next_look_ns;
     struct attach_process *processes;

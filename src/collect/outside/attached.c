@@ -20,6 +20,7 @@
 #include "collect/outside/thread_states.h"
 #include "store/recording.h"
 
+#define LIBRARIES_NS     1000000000u
 #define LET_GO_NS        200000000u
 #define PENDING_PAUSE_NS 200000
 #define TRIES_MAX        5
@@ -39,6 +40,8 @@ struct attached {
     int area_fd;
     int memory_fd; /* /proc/PID/mem: ends when the process becomes another program */
     struct stack_reader reader;
+    struct native_walker native;
+    uint64_t next_ask_ns; /* when the recorder is asked to look for new libraries */
     struct read_ahead ahead;
     struct thread_states states;
     struct thread_watch watch;
@@ -96,12 +99,18 @@ static uint64_t find_state(struct thread_watch *watch, uint32_t place)
 
 /* A stack that is just being changed is asked for again at the next tick: dropping it would be a bias against calls
  * and returns. */
-static void take_due(struct attached *attached, struct sample_slot *slot, uint64_t state)
+static void take_due(struct attached *attached, struct sample_slot *slot, const struct hold *hold)
 {
+    struct user_regs_struct user;
+    struct walk_native_registers registers = {0};
     uint32_t due = slot->due;
     bool last_try = slot->tries >= TRIES_MAX;
     slot->due = 0;
-    if (stack_sample_runner(attached->area, slot, &attached->reader, state, due, last_try) || last_try) {
+    if (attached->reader.native && hold_registers(hold, &user))
+        walk_native_from_ptrace(&registers, &user);
+    if (stack_sample_runner(attached->area, slot, &attached->reader, slot->state, due, last_try,
+                            &registers) ||
+        last_try) {
         slot->tries = 0;
         return;
     }
@@ -116,7 +125,7 @@ static void sample_held(struct attached *attached, uint32_t place, struct hold *
     struct sample_slot *slot = &attached->area->slots[place];
     uint64_t begin = sample_area_now(attached->area);
     read_ahead_begin(&attached->ahead, thread->list);
-    take_due(attached, slot, slot->state);
+    take_due(attached, slot, hold);
     hold_release(hold);
     attached->area->signals++;
     attached->area->handler_ticks += sample_area_now(attached->area) - begin;
@@ -131,7 +140,7 @@ static void sample_runner(struct thread_watch *watch, uint32_t place)
     struct hold hold;
     if (!thread || thread->pending.tid)
         return;
-    if (!state_of(attached, thread, slot)) {
+    if (!state_of(attached, thread, slot) && !attached->reader.native) {
         attached->area->stateless += slot->due;
         slot->due = 0;
         return;
@@ -201,6 +210,16 @@ static bool await_instant(struct attached *attached)
     return !must_stop(attached);
 }
 
+/* Code that is not known yet is asked for when it is met; code that has taken the place of other code is not. */
+static void ask_for_libraries(struct attached *attached)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!attached->reader.native || now_ns < attached->next_ask_ns)
+        return;
+    native_stack_ask(&attached->native);
+    attached->next_ask_ns = now_ns + LIBRARIES_NS;
+}
+
 static enum attached_state sample_until_end(struct attached *attached)
 {
     for (;;) {
@@ -210,6 +229,7 @@ static enum attached_state sample_until_end(struct attached *attached)
         if (!alive || !is_same_program(attached))
             return thread_states_is_running(attached->pid) ? ATTACHED_REPLACED : ATTACHED_ENDED;
         take_pending(attached);
+        ask_for_libraries(attached);
         thread_watch_look(&attached->watch);
         if (attached->ahead.list)
             read_ahead_end(&attached->ahead);
@@ -233,9 +253,9 @@ static void *run_thread(void *context)
 
 /* ---- opening and closing ---- */
 
-static int map_area(struct attached *attached, uint64_t period_ns, struct err *err)
+static int map_area(struct attached *attached, uint64_t period_ns, bool native, struct err *err)
 {
-    uint64_t bytes = sizeof *attached->area;
+    uint64_t bytes = sizeof *attached->area + (native ? sizeof(struct native_area) : 0);
     attached->area_fd = memfd_create("sonde", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (attached->area_fd < 0 || ftruncate(attached->area_fd, (off_t)bytes) != 0)
         return err_set_errno(err, "no memory for the samples");
@@ -276,6 +296,12 @@ static void connect_parts(struct attached *attached)
     reader->layout = attached->python.layout;
     reader->runtime = attached->python.runtime;
     reader->process = target_python_walk(&attached->python, &memory, &reader->codes);
+    struct native_area *native = native_area_of(attached->area);
+    if (native) {
+        native_stack_init(&attached->native, native);
+        attached->native.pid = attached->pid;
+        reader->native = &attached->native;
+    }
     thread_states_init(&attached->states, &attached->python, attached->pid);
     attached->watch = (struct thread_watch){.area = attached->area,
                                             .reader = reader,
@@ -286,7 +312,7 @@ static void connect_parts(struct attached *attached)
                                             .context = attached};
 }
 
-struct attached *attached_open(uint32_t pid, uint64_t period_ns, struct err *err)
+struct attached *attached_open(uint32_t pid, uint64_t period_ns, bool native, struct err *err)
 {
     struct attached *attached = calloc(1, sizeof *attached);
     if (!attached) {
@@ -296,7 +322,7 @@ struct attached *attached_open(uint32_t pid, uint64_t period_ns, struct err *err
     attached->pid = pid;
     attached->area_fd = attached->memory_fd = attached->folder.fd = -1;
     if (open_files(attached, err) < 0 || find_python(attached, err) < 0 ||
-        map_area(attached, period_ns, err) < 0) {
+        map_area(attached, period_ns, native, err) < 0) {
         attached_free(attached);
         return NULL;
     }

@@ -1,10 +1,12 @@
 #include "collect/outside/hold.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +84,12 @@ enum hold_outcome hold_take(struct hold *hold, uint32_t tid)
 enum hold_outcome hold_again(struct hold *hold)
 {
     return await(hold, WNOHANG);
+}
+
+bool hold_registers(const struct hold *hold, struct user_regs_struct *registers)
+{
+    struct iovec place = {registers, sizeof *registers};
+    return ptrace(PTRACE_GETREGSET, (pid_t)hold->tid, (void *)NT_PRSTATUS, &place) == 0;
 }
 
 void hold_release(struct hold *hold)

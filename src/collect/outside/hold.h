@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/user.h>
 
 enum hold_outcome {
     HOLD_TAKEN,   /* it stands still: hold_release */
@@ -28,6 +29,8 @@ void hold_clear(void);
 enum hold_outcome hold_take(struct hold *hold, uint32_t tid);
 /* Whether a pending one has answered by now. Does not wait. */
 enum hold_outcome hold_again(struct hold *hold);
+/* The registers of a thread that stands still. False where they cannot be had. */
+bool hold_registers(const struct hold *hold, struct user_regs_struct *registers);
 void hold_release(struct hold *hold);
 
 #endif

@@ -563,6 +563,7 @@ static int start_attached(struct recorder *recorder, struct err *err)
     recorder->result->start_ns = recorder->start.ns;
     recorder->target = (pid_t)options->pid;
     recorder->attach = (struct attach){.period_ns = options->period_ns,
+                                       .native = options->native,
                                        .children = options->children,
                                        .begins = take_attached,
                                        .ends = end_attached,
