@@ -89,7 +89,7 @@ def test_stacks_that_were(launch):
 
 
 def test_native_stacks(launch):
-    """Whole stacks of the thread that runs, merged with Python's; C called them all."""
+    """Whole stacks, down to the root, and every evaluator has its Python frames."""
     program = launch.program("flutter.py")
     with running(launch, program, "2") as process:
         assert attach(launch, process.pid, "--native").returncode == 0
@@ -99,9 +99,8 @@ def test_native_stacks(launch):
     assert meta["native_samples"] > 300
     assert meta["native_whole"] >= meta["native_samples"] * 0.99
     assert meta["native_disagreements"] <= meta["native_samples"] * 0.01
-    within = [row for row in found.rows if any(frame.name == "a3" for frame in row.stack)]
-    assert within
-    assert all(row.stack[-1].file != str(program) for row in within)
+    assert {"a3", "key"} <= {frame.name for row in found.rows for frame in row.stack}
+    assert any("libc" in text for text in found.data["strings"])
 
 
 def test_shares(launch):
