@@ -18,7 +18,7 @@ struct values {
     const char *format;
     int64_t rate;
     int64_t pid;
-    const char *duration;
+    const char *duration, *clock;
     bool follow;
     bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
     bool nonblocking;  /* py-spy's: always so here */
@@ -27,7 +27,7 @@ struct values {
     const char *module, *code;
 };
 
-static const struct values defaults = {.rate = 1000, .follow = true, .finalize = true};
+static const struct values defaults = {.rate = 1000, .clock = "wall", .follow = true, .finalize = true};
 
 /* py-spy's word for no limit is its default, too. 0 when it is that; -1 when it is no time. */
 static double duration_seconds(const struct values *values)
@@ -55,8 +55,9 @@ static int check(const struct values *values, bool has_words, struct err *err)
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\nsample_period_ns=%" PRId64 "\n", values->follow,
-               values->native, INT64_C(1000000000) / values->rate);
+    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
+               values->follow, values->native, strcmp(values->clock, "cpu") == 0,
+               INT64_C(1000000000) / values->rate);
     bytes_put_u8(out, 0);
 }
 
@@ -88,6 +89,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
+        .clock = values->clock,
         .duration_ns = (uint64_t)(duration_seconds(values) * 1e9),
         .conversion = {.selection = {.idle = values->idle, .gil = values->gil},
                        .frames = {.function = values->function,
@@ -109,6 +111,8 @@ static int run_sampling(void *raw, int argc, char **argv)
     return code;
 }
 
+static const char *const clocks[] = {"wall", "cpu", NULL};
+
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
@@ -119,6 +123,10 @@ static const struct option options[] = {
      "decides."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
+    {"clock", 0, OPTION_CHOICE, "CLOCK", offsetof(struct values, clock), clocks,
+     "What samples stand for: wall, the time that passes for each thread (default), or cpu, the time that it "
+     "runs on "
+     "a CPU; then sleeping threads give none."},
     {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "End sampling after this time and write the recording. The program goes on, and sonde waits for it."},
     {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,

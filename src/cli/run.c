@@ -229,6 +229,7 @@ static void finish(struct making *making, struct run *run)
     put_number(making->writer, "overhead_ns", run->overhead_ns);
     if (making->options->rate_hz) {
         put_number(making->writer, "rate_hz", making->options->rate_hz);
+        writer_meta(making->writer, "clock", making->options->clock);
         put_number(making->writer, "samples", run->samples);
         put_number(making->writer, "errors", run->errors);
         put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
@@ -302,6 +303,7 @@ static int record(struct making *making, struct err *err)
     const struct recorder_options options = {
         .argv = making->target.argv,
         .pid = making->options->target.pid,
+        .cpu_clock = making->options->clock && strcmp(making->options->clock, "cpu") == 0,
         .period_ns = making->options->rate_hz ? 1000000000u / making->options->rate_hz : 0,
         .native = making->options->native,
         .children = making->options->children,

@@ -22,6 +22,7 @@ struct run_options {
     struct conversion conversion; /* how another format is made; which one is found here */
     const char *settings;         /* lines for the session */
     uint64_t rate_hz;             /* of sampling; 0 = a trace */
+    const char *clock;            /* of sampling: "wall" or "cpu" */
     uint64_t duration_ns;         /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
     bool finalize;                /* native frames are named at the end */
     struct target_request target;

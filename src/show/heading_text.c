@@ -72,8 +72,11 @@ static void put_counts(const struct recording *recording, const struct functions
         bytes_putf(out, "%s function calls", quantity_count(functions->total_calls).text);
     if (functions->total_primitive_calls != functions->total_calls)
         bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
+    const char *clock = recording_meta(recording, "clock");
     bytes_putf(out, functions->sampled ? "; %.3f seconds" : " in %.3f seconds",
                (double)functions->total_ns / 1e9);
+    if (functions->sampled && clock)
+        bytes_putf(out, " of %s time", strcmp(clock, "cpu") == 0 ? "CPU" : "wall");
     uint32_t thread_count = count_threads(recording, selection);
     if (thread_count > 1)
         bytes_putf(out, ", %u threads added up", thread_count);

@@ -51,6 +51,7 @@ struct sample_record {
     uint32_t bytes; /* of all of it */
     uint32_t count; /* samples that it stands for */
     uint64_t ticks;
+    uint64_t cpu_ns; /* that the thread used since the record before, where that is the clock */
     uint16_t shared;
     uint16_t frames; /* new ones */
     uint16_t state;  /* enum sample_state */
@@ -70,10 +71,12 @@ struct sample_slot {
     uint32_t busy;       /* somebody writes the ring */
     uint32_t generation; /* changes when another thread takes the slot over */
     uint64_t start_ticks, end_ticks;
-    uint64_t written, taken;                       /* bytes in and out of the ring, ever growing */
-    uint32_t depth;                                /* of the sample before */
-    uint16_t state_before;                         /* of it: enum sample_state */
-    uint32_t tries;                                /* that the sample which is due has failed */
+    uint64_t cpu_ns,
+        cpu_now_ns;          /* CPU time that samples stand for, and that it has used; only by that clock */
+    uint64_t written, taken; /* bytes in and out of the ring, ever growing */
+    uint32_t depth;          /* of the sample before */
+    uint16_t state_before;   /* of it: enum sample_state */
+    uint32_t tries;          /* that the sample which is due has failed */
     char name[SAMPLE_AREA_NAME_BYTES];             /* the program's, else the kernel's; may change */
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
     struct sample_frame now[SAMPLE_AREA_DEPTH];
@@ -88,6 +91,7 @@ struct sample_area {
     uint64_t start_ticks, start_ns;
     double ns_per_tick; /* 0 = ticks are the machine's counter */
     uint64_t period_ns;
+    uint32_t cpu_clock; /* 1 = samples stand for CPU time: sleeping threads give none */
     uint32_t python;
     uint32_t stop;    /* set by the recorder, or before an exec: no more samples */
     uint32_t sampler; /* process id of the sampler; 0 = none */

@@ -53,6 +53,8 @@ static void take_sample(struct sample_slot *slot, const ucontext_t *context)
     if (!due || area->stop)
         return;
     bool last_try = slot->tries >= TRIES_MAX;
+    if (area->cpu_clock)
+        slot->cpu_now_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
     if (stack_sample_self(area, slot, &reader, due, last_try, context) || last_try) {
         slot->tries = 0;
         return;

@@ -25,6 +25,7 @@ static void set(struct session *session, const char *key, const char *value)
         {"exclude_library", &session->exclude_library},
         {"throttle", &session->throttle},
         {"follow", &session->follow},
+        {"cpu_clock", &session->cpu_clock},
         {"native", &session->native},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

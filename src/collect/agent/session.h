@@ -43,6 +43,7 @@ struct session {
     uint32_t depth;            /* 0 = no limit */
     uint64_t sample_period_ns; /* 0 = no sampling */
     uint64_t main_pid;         /* the process that the recorder started; 0 until known */
+    bool cpu_clock;            /* samples stand for CPU time, not wall time */
     bool trace, c_calls, exclude_library, throttle, follow, native;
 };
 

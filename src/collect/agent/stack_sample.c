@@ -106,6 +106,7 @@ static bool write_sample(struct sample_area *area, struct sample_slot *slot, str
     record->shared = shared;
     record->frames = (uint16_t)(depth - shared);
     record->ticks = sample_area_now(area);
+    record->cpu_ns = slot->cpu_now_ns - slot->cpu_ns;
     record->flags = native->slot ? SAMPLE_HAS_NATIVE : 0;
     const struct sample_part parts[] = {
         {&slot->now[shared], record->frames * sizeof slot->now[0]},
@@ -121,6 +122,7 @@ static bool write_sample(struct sample_area *area, struct sample_slot *slot, str
     memcpy(&slot->before[shared], &slot->now[shared], record->frames * sizeof slot->now[0]);
     slot->depth = depth;
     slot->state_before = record->state;
+    slot->cpu_ns = slot->cpu_now_ns;
     if (native->slot)
         native_stack_keep(native->slot, &native->head);
     return true;

@@ -110,7 +110,7 @@ static void look_at(struct thread_watch *watch, uint32_t place)
     char state = task_list_state(&thread->task);
     if (state == 'R')
         look_at_runner(watch, place, is_still_in_call(watch, thread, &times));
-    else if (state == 'S' || state == 'D')
+    else if ((state == 'S' || state == 'D') && !watch->area->cpu_clock)
         look_at_sleeper(watch, place, &times);
 }
 
@@ -122,6 +122,14 @@ static void end_slot(struct thread_watch *watch, uint32_t place)
     task_list_close(&thread->task);
     *thread = (struct watched){0};
     __atomic_store_n(&slot->end_ticks, sample_area_now(watch->area), __ATOMIC_RELEASE);
+}
+
+/* What a thread used before we met it is not ours to tell of. */
+static uint64_t used_cpu_ns(const struct thread_watch *watch, uint32_t place)
+{
+    struct task_times times;
+    bool counts = watch->area->cpu_clock && task_list_times(&watch->threads[place].task, &times);
+    return counts ? times.run_ns : 0;
 }
 
 static void begin_slot(struct thread_watch *watch, uint32_t tid)
@@ -136,6 +144,7 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
         slot->state = 0;
         slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;
+        slot->cpu_ns = slot->cpu_now_ns = used_cpu_ns(watch, place);
         slot->start_ticks = sample_area_now(area);
         watch->threads[place].unnamed = tid == area->pid ? NAME_TRIES : 0;
         if (tid == area->pid)

@@ -64,6 +64,8 @@ static int begin(struct attach *attach, struct attach_process *process, struct e
     process->attached = attached_open(process->pid, attach->period_ns, attach->native, err);
     if (!process->attached)
         return -1;
+    if (attach->cpu_clock)
+        attached_use_cpu_clock(process->attached);
     int fd = attached_describe(process->attached, &hello);
     attach->begins(attach->context, process->pid, &hello, fd);
     return attached_start(process->attached, err);

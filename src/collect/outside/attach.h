@@ -24,8 +24,9 @@ struct attach_process {
 /* A zeroed one is empty. */
 struct attach {
     uint64_t period_ns;
-    bool native;   /* native frames, too */
-    bool children; /* those that it starts, too */
+    bool native;    /* native frames, too */
+    bool children;  /* those that it starts, too */
+    bool cpu_clock; /* samples stand for CPU time */
     uint64_t next_look_ns;
     struct attach_process *processes;
     size_t count, capacity;

@@ -106,6 +106,10 @@ static void take_due(struct attached *attached, struct sample_slot *slot, const 
     uint32_t due = slot->due;
     bool last_try = slot->tries >= TRIES_MAX;
     slot->due = 0;
+    struct task_times times; /* exact now that it stands still */
+    if (attached->area->cpu_clock &&
+        task_list_times(&attached->watched[slot - attached->area->slots].task, &times))
+        slot->cpu_now_ns = times.run_ns;
     if (attached->reader.native && hold_registers(hold, &user))
         walk_native_from_ptrace(&registers, &user);
     if (stack_sample_runner(attached->area, slot, &attached->reader, slot->state, due, last_try,
@@ -310,6 +314,11 @@ static void connect_parts(struct attached *attached)
                                             .sample_runner = sample_runner,
                                             .find_state = find_state,
                                             .context = attached};
+}
+
+void attached_use_cpu_clock(struct attached *attached)
+{
+    attached->area->cpu_clock = 1;
 }
 
 struct attached *attached_open(uint32_t pid, uint64_t period_ns, bool native, struct err *err)

@@ -274,7 +274,8 @@ static void write_row(struct sample_drain *drain, const struct drained_slot *dra
 {
     const struct sample_row row = {
         .time_ns = clock_to_ns(rate, record->ticks),
-        .weight_ns = (uint64_t)record->count * drain->area->period_ns,
+        .weight_ns =
+            drain->area->cpu_clock ? record->cpu_ns : (uint64_t)record->count * drain->area->period_ns,
         .thread = drained->thread,
         .node = drained->path_depth ? drained->nodes[drained->path_depth - 1] : 0,
         .count = record->count,
