@@ -10,8 +10,7 @@
 #include "cli/message.h"
 #include "cli/run.h"
 
-#define RATE_MAX     20000
-#define DURATION_MAX 1e9 /* seconds: 30 years */
+#define RATE_MAX 20000
 
 struct values {
     const char *output;
@@ -29,23 +28,12 @@ struct values {
 
 static const struct values defaults = {.rate = 1000, .clock = "wall", .follow = true, .finalize = true};
 
-/* py-spy's word for no limit is its default, too. 0 when it is that; -1 when it is no time. */
-static double duration_seconds(const struct values *values)
-{
-    if (!values->duration || strcmp(values->duration, "unlimited") == 0)
-        return 0;
-    char *end;
-    double seconds = strtod(values->duration, &end);
-    return end != values->duration && !*end && seconds > 0 && seconds <= DURATION_MAX ? seconds : -1;
-}
-
-static int check(const struct values *values, bool has_words, struct err *err)
+static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
     if (values->pid && (has_words || values->module || values->code))
         return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
-    if (duration_seconds(values) < 0)
-        return err_set(err, "--duration must be a number of seconds, or unlimited; '%s' is neither",
-                       values->duration);
+    if (run_duration(values->duration, duration_ns, err) < 0)
+        return -1;
     if (values->pid < 0 || values->pid > INT32_MAX)
         return err_set(err, "--pid must be the number of a process");
     if (values->rate < 1 || values->rate > RATE_MAX)
@@ -80,7 +68,8 @@ static int run_sampling(void *raw, int argc, char **argv)
     const struct values *values = raw;
     struct err err = {0};
     struct bytes settings = {0};
-    if (check(values, argc > 0, &err) < 0)
+    uint64_t duration_ns;
+    if (check(values, argc > 0, &duration_ns, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
     const struct run_options options = {
@@ -90,7 +79,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
         .clock = values->clock,
-        .duration_ns = (uint64_t)(duration_seconds(values) * 1e9),
+        .duration_ns = duration_ns,
         .conversion = {.selection = {.idle = values->idle, .gil = values->gil},
                        .frames = {.function = values->function,
                                   .no_lines = values->nolineno,

@@ -24,6 +24,7 @@
 #include "cli/redact.h"
 #include "cli/run.h"
 #include "cli/top_watch.h"
+#include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"
 #include "show/top_terminal.h"
 #include "store/writer.h"
@@ -34,10 +35,12 @@
 #define WIDE_TEXT 160 /* columns of a table that goes to no terminal */
 
 struct values {
-    int64_t rate, limit;
-    double delay, duration;
+    int64_t pid, rate, limit;
+    double delay;
+    const char *duration;
     bool batch, lines, gil, idle, full_filenames, follow;
-    bool subprocesses, nonblocking; /* py-spy's: always so here */
+    bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
+    bool nonblocking;  /* py-spy's: always so here */
     const char *output;
     const char *module, *code;
 };
@@ -50,23 +53,26 @@ struct topping {
     struct installation installation;
     struct target target;
     struct top_terminal_saved terminal;
-    char *program;    /* for the heading */
+    char *program; /* for the heading */
+    uint64_t duration_ns;
     int ours, theirs; /* ends of the socket: the recorder's, the watcher's */
-    int output;       /* what the program writes, when the screen is ours; -1 = it writes where it wants */
-    int table;        /* where tables of text go */
-    int kept[3];      /* standard input, output and error while the program has others */
+    int output;  /* what the program writes, and what we say, while the screen is drawn on; -1 = it is not */
+    int table;   /* where tables of text go */
+    int kept[3]; /* standard input, output and error while the program has others */
     pid_t watcher;
     bool watcher_lost;
 };
 
-static int check(const struct values *values, struct err *err)
+static int check(const struct values *values, uint64_t *duration_ns, struct err *err)
 {
+    if (run_duration(values->duration, duration_ns, err) < 0)
+        return -1;
+    if (values->pid < 0 || values->pid > INT32_MAX)
+        return err_set(err, "--pid must be the number of a process");
     if (values->rate < 1 || values->rate > RATE_MAX)
         return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     if (!(values->delay >= DELAY_MIN && values->delay <= DELAY_MAX))
         return err_set(err, "--delay must be between %.1f and %.0f seconds", DELAY_MIN, DELAY_MAX);
-    if (!(values->duration >= 0 && values->duration <= 1e9))
-        return err_set(err, "--duration must be a number of seconds");
     if (values->limit < 1 || values->limit > 900)
         return err_set(err, "--limit must be between 1 and 900 rows");
     if (values->output && !values->batch)
@@ -112,7 +118,7 @@ static _Noreturn void watch(struct topping *topping, pid_t recorder)
         .bytes = topping->theirs,
         .output = topping->output,
         .recorder = recorder,
-        .owns_program = true,
+        .owns_program = !values->pid,
         .program = topping->program ? topping->program : "",
         .batch = values->batch,
         .table = topping->table,
@@ -123,7 +129,7 @@ static _Noreturn void watch(struct topping *topping, pid_t recorder)
         .columns = table_columns(topping),
         .rate_hz = (uint64_t)values->rate,
         .delay_ns = (uint64_t)(values->delay * 1e9),
-        .duration_ns = (uint64_t)(values->duration * 1e9),
+        .duration_ns = topping->duration_ns,
         .selection = {.idle = values->idle, .gil = values->gil},
     };
     close(topping->ours);
@@ -205,6 +211,9 @@ static int record(struct topping *topping, struct recorder_result *result, struc
     struct writer *writer = settings.failed ? NULL : writer_new(&writing, err);
     const struct recorder_options options = {
         .argv = topping->target.argv,
+        .pid = (uint32_t)values->pid,
+        .period_ns = UINT64_C(1000000000) / (uint64_t)values->rate,
+        .children = values->subprocesses,
         .agent = topping->installation.agent,
         .settings = (char *)settings.data,
         .writer = writer,
@@ -223,7 +232,7 @@ static int record(struct topping *topping, struct recorder_result *result, struc
 static char *program_of(const struct target *target)
 {
     char *words = redact_words((int)target->count, target->argv);
-    const char *first = target->argv[0], *slash = strrchr(first, '/');
+    const char *first = target->count ? target->argv[0] : "", *slash = strrchr(first, '/');
     if (words && slash && strncmp(words, first, strlen(first)) == 0)
         memmove(words, words + (slash + 1 - first), strlen(words) + 1 - (size_t)(slash + 1 - first));
     return words;
@@ -233,6 +242,8 @@ static int open_all(struct topping *topping, const struct target_request *reques
 {
     const struct values *values = topping->values;
     if (!values->batch && top_terminal_save(&topping->terminal, err) < 0)
+        return -1;
+    if (values->pid && attach_check((uint32_t)values->pid, err) < 0)
         return -1;
     if (installation_find(&topping->installation, err) < 0 ||
         target_resolve(request, &topping->target, err) < 0)
@@ -263,10 +274,11 @@ static void close_all(struct topping *topping)
 
 static int watch_program(struct topping *topping, struct err *err)
 {
+    const struct values *values = topping->values;
     struct recorder_result result = {0};
     if (start_watcher(topping, err) < 0)
         return -1;
-    int outcome = topping->values->batch ? 0 : lend_stdio(topping, err);
+    int outcome = values->batch ? 0 : lend_stdio(topping, err);
     if (outcome == 0)
         outcome = record(topping, &result, err);
     int watched = end_watcher(topping);
@@ -277,7 +289,9 @@ static int watch_program(struct topping *topping, struct err *err)
         return 0;
     if (watched != TOP_WATCH_ENDED || topping->watcher_lost)
         return MESSAGE_EXIT_MISTAKE;
-    if (!result.processes)
+    if (values->pid)
+        message_note("process %" PRId64 " has ended", values->pid);
+    else if (!result.processes)
         message_warn("the program ended, and no Python was seen in it");
     return run_exit_as(result.status);
 }
@@ -285,11 +299,14 @@ static int watch_program(struct topping *topping, struct err *err)
 static int run_top(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
-    const struct target_request request = {
-        .module = values->module, .code = values->code, .argc = argc, .argv = argv};
+    const struct target_request request = {.pid = (uint32_t)values->pid,
+                                           .module = values->module,
+                                           .code = values->code,
+                                           .argc = argc,
+                                           .argv = argv};
     struct topping topping = {.values = values, .output = -1, .kept = {-1, -1, -1}};
     struct err err = {0};
-    int code = check(values, &err);
+    int code = check(values, &topping.duration_ns, &err);
     if (code == 0)
         code = open_all(&topping, &request, &err);
     if (code == 0)
@@ -299,11 +316,13 @@ static int run_top(void *raw, int argc, char **argv)
 }
 
 static const struct option options[] = {
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+     "Watch a Python that runs already. It is not restarted, and runs on when top ends."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
     {"delay", 0, OPTION_REAL, "SECONDS", offsetof(struct values, delay), NULL,
      "Time between two pictures (default 1)."},
-    {"duration", 'd', OPTION_REAL, "SECONDS", offsetof(struct values, duration), NULL,
+    {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "Quit after this time."},
     {"gil", 'g', OPTION_FLAG, NULL, offsetof(struct values, gil), NULL,
      "Count only samples of the thread that held the GIL."},
@@ -320,7 +339,10 @@ static const struct option options[] = {
      "With --batch: where the tables go, if not to standard output."},
     {"limit", 0, OPTION_NUMBER, "N", offsetof(struct values, limit), NULL,
      "With --batch: rows of a table (default 20)."},
-    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL, NULL},
+    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL,
+     "With --pid: watch the Python processes that it starts, too. Those of a program that sonde starts "
+     "always are, "
+     "but for --no-follow."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
     RUN_TARGET_OPTIONS(struct values),
     {0},
@@ -330,7 +352,7 @@ const struct command command_top = {
     .name = "top",
     .group = "Record",
     .summary = "Watch where a program spends its time",
-    .arguments = RUN_ARGUMENTS,
+    .arguments = RUN_ARGUMENTS "\n-p PID",
     .description = "Shows, in a full screen that is drawn every second, which functions the program is in: "
                    "%Own and %Total "
                    "are the function's share of the last interval, itself and with all that it called; "
@@ -347,7 +369,8 @@ const struct command command_top = {
                    "ends the program: it "
                    "gets Ctrl-C (SIGINT), two seconds later SIGTERM, and at last SIGKILL. Without a terminal "
                    "use --batch.",
-    .examples = "sonde top sim.py --steps 10\twatches sim.py\n"
+    .examples = "sonde top -p 4711\twatches a process that runs already\n"
+                "sonde top sim.py --steps 10\twatches sim.py\n"
                 "sonde top -g -m pytest tests/\tonly what holds the GIL\n"
                 "sonde top --batch --delay 5 -o top.txt sim.py\ta table every five seconds into a file\n",
     .options = options,

@@ -26,6 +26,8 @@
 #include "store/recording.h"
 #include "store/writer.h"
 
+#define DURATION_MAX 1e9 /* seconds: 30 years */
+
 /* Everything that lives as long as the recording is being made. */
 struct making {
     const struct run_options *options;
@@ -335,6 +337,19 @@ static int record_run(struct making *making, struct err *err)
         remove_file(making);
     close_all(making);
     return result;
+}
+
+int run_duration(const char *text, uint64_t *duration_ns, struct err *err)
+{
+    *duration_ns = 0;
+    if (!text || strcmp(text, "unlimited") == 0)
+        return 0;
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds > 0 && seconds <= DURATION_MAX))
+        return err_set(err, "--duration must be a number of seconds, or unlimited; '%s' is neither", text);
+    *duration_ns = (uint64_t)(seconds * 1e9);
+    return 0;
 }
 
 int run_exit_as(int status)

@@ -50,6 +50,8 @@ typedef int run_close(const struct run *run, const void *values);
 /* A recording command from its options to its exit code: that of the target, whose death by a signal is died too. */
 int run_command(const struct run_options *options, run_close *close, const void *values);
 
+/* What --duration says: a number of seconds, or py-spy's word for no limit, which is its default, too (NULL). 0 = none. */
+int run_duration(const char *text, uint64_t *duration_ns, struct err *err);
 /* Says on standard error that a Python cannot be recorded; for recorder_options. */
 void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */

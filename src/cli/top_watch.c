@@ -123,7 +123,7 @@ static struct top_facts facts_of(struct watcher *watcher, const struct live *liv
         .recording = &watcher->recording,
         .live = live,
         .rate_hz = watcher->options->rate_hz,
-        .output = watcher->options->output >= 0 ? watcher->tail : NULL,
+        .output = watcher->options->output >= 0 && watcher->options->owns_program ? watcher->tail : NULL,
     };
 }
 
