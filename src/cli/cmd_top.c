@@ -63,8 +63,10 @@ struct topping {
     bool watcher_lost;
 };
 
-static int check(const struct values *values, uint64_t *duration_ns, struct err *err)
+static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
+    if (values->pid && (has_words || values->module || values->code))
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     if (run_duration(values->duration, duration_ns, err) < 0)
         return -1;
     if (values->pid < 0 || values->pid > INT32_MAX)
@@ -306,7 +308,7 @@ static int run_top(void *raw, int argc, char **argv)
                                            .argv = argv};
     struct topping topping = {.values = values, .output = -1, .kept = {-1, -1, -1}};
     struct err err = {0};
-    int code = check(values, &topping.duration_ns, &err);
+    int code = check(values, argc > 0, &topping.duration_ns, &err);
     if (code == 0)
         code = open_all(&topping, &request, &err);
     if (code == 0)

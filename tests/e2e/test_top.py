@@ -364,3 +364,57 @@ def test_a_reader_that_goes_away_ends_it(modern_launch):
         process.stdout.readline()
         process.stdout.close()
         assert process.wait(PATIENCE) == 2
+
+
+# ---- a process that runs already ----
+
+
+@pytest.fixture
+def running(modern_launch):
+    """shares.py, on its own."""
+    command = [modern_launch.python.executable, *shares(modern_launch)]
+    with modern_launch.start(command, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: "shares.py" in open(f"/proc/{process.pid}/cmdline").read())
+        time.sleep(0.5)  # so that its functions are there
+        yield process
+        process.kill()
+
+
+def test_watching_a_process_leaves_it_alone(modern_launch, running):
+    command = [modern_launch.sonde, "top", "--delay", "0.2", "-p", str(running.pid)]
+    with Screen(modern_launch, command) as screen:
+        screen.wait_for(lambda screen: all(named(table(screen.lines), name)[3] for name in FUNCTIONS))
+        screen.press("o")
+        screen.wait_for_text("The program writes elsewhere")
+        screen.press("q")
+        assert screen.end() == 0
+        assert screen.modes() == screen.modes_before
+    assert running.poll() is None
+    wait_until(lambda: open(f"/proc/{running.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "R")
+
+
+def test_the_end_of_a_watched_process_is_the_end(modern_launch, running):
+    command = [modern_launch.sonde, "top", "--delay", "0.2", "-p", str(running.pid)]
+    with Screen(modern_launch, command) as screen:
+        screen.wait_for_text("spin (")
+        running.kill()
+        running.wait()
+        assert screen.end() == 0
+        assert f"process {running.pid} has ended".encode() in screen.written
+        assert screen.modes() == screen.modes_before
+
+
+def test_batch_of_a_process(modern_launch, running):
+    command = [modern_launch.sonde, "top", "-b", "-d", "1.5", "--delay", "0.5", "-p", str(running.pid)]
+    done = modern_launch.run(command)
+    assert done.returncode == 0, done.stderr
+    found = tables(done.stdout.decode())
+    assert len(found) >= 2 and named(found[-1], "spin")[0] > 50
+    assert running.poll() is None
+
+
+def test_processes_that_cannot_be_watched(modern_launch):
+    done = modern_launch.run([modern_launch.sonde, "top", "-b", "-p", "999999999"])
+    assert done.returncode == 2 and b"there is no process 999999999" in done.stderr
+    done = modern_launch.run([modern_launch.sonde, "top", "-b", "-p", str(os.getpid()), "x.py"])
+    assert done.returncode == 2 and b"nothing to start" in done.stderr
