@@ -107,12 +107,16 @@ class Screen:
         return "\n".join(self.lines)
 
     def wait_for(self, fact):
-        """Until fact(self) is true; its value."""
+        """Until fact(self) is true of a picture that is whole: nothing more comes for a moment. Its value."""
         end = time.monotonic() + PATIENCE
-        while not (value := fact(self)):
-            if not self.take(0.2) or time.monotonic() > end:
+        while True:
+            more = self.take(0.2)
+            while more and select.select([self.master], [], [], 0.05)[0]:
+                more = self.take(0)
+            if value := fact(self):
+                return value
+            if not more or time.monotonic() > end:
                 raise AssertionError("never seen; the screen is\n" + self.text)
-        return value
 
     def wait_for_text(self, text):
         self.wait_for(lambda screen: text in screen.text)

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from screen import PATIENCE, Screen
@@ -48,15 +49,17 @@ def watched(modern_launch):
 
 def children(pid):
     """The processes that a process has started, from the oldest on."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return list(map(int, file.read().split()))
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def is_gone(pid):
     """It has ended; nobody may have asked for its exit code yet."""
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+        return state_of(pid) in "ZX"
     except OSError:
         return True
 
@@ -72,8 +75,7 @@ def python_of(screen):
     """The program that is watched: the child that runs Python."""
 
     def of(pid):
-        with open(f"/proc/{pid}/cmdline") as file:
-            return "shares.py" in file.read().split("\0")[1]
+        return "shares.py" in Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1]
 
     return next(pid for pid in children(screen.process.pid) if of(pid))
 
@@ -243,9 +245,9 @@ def test_either_process_puts_the_terminal_back(watched, which):
     program, recorder = python_of(watched), watched.process.pid
     watcher = next(pid for pid in children(recorder) if is_reading(pid))
     os.kill(watcher if which == "watcher" else recorder, signal.SIGKILL)
-    watched.end()
+    watched.wait_for(lambda screen: LEAVE_FULL_SCREEN in screen.written)
     wait_until(lambda: watched.modes() == watched.modes_before)
-    assert LEAVE_FULL_SCREEN in watched.written
+    watched.end()
     if which == "watcher":
         assert watched.process.returncode == 2
         assert is_gone(program)
@@ -374,7 +376,7 @@ def running(modern_launch):
     """shares.py, on its own."""
     command = [modern_launch.python.executable, *shares(modern_launch)]
     with modern_launch.start(command, stdout=subprocess.DEVNULL) as process:
-        wait_until(lambda: "shares.py" in open(f"/proc/{process.pid}/cmdline").read())
+        wait_until(lambda: "shares.py" in Path(f"/proc/{process.pid}/cmdline").read_text())
         time.sleep(0.5)  # so that its functions are there
         yield process
         process.kill()
@@ -390,7 +392,7 @@ def test_watching_a_process_leaves_it_alone(modern_launch, running):
         assert screen.end() == 0
         assert screen.modes() == screen.modes_before
     assert running.poll() is None
-    wait_until(lambda: open(f"/proc/{running.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "R")
+    wait_until(lambda: state_of(running.pid) == "R")
 
 
 def test_the_end_of_a_watched_process_is_the_end(modern_launch, running):
