@@ -222,6 +222,30 @@ static void put_native_counts(struct writer *writer, const struct sample_native_
     put_number(writer, "native_sleeping_whole", counts->sleeping_whole);
 }
 
+/* The share of the instants that were less late, as a power of two of microseconds. */
+static uint64_t late_us(const struct recorder_result *result, double share)
+{
+    uint64_t all = 0, so_far = 0;
+    for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
+        all += result->lateness[i];
+    for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
+        if ((double)(so_far += result->lateness[i]) >= share * (double)all)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+static void put_punctuality(struct making *making)
+{
+    const struct recorder_result *result = &making->recorded;
+    if (!result->looks || !result->sampled_ns)
+        return;
+    double hz = (double)result->looks * 1e9 / (double)result->sampled_ns;
+    put_number(making->writer, "achieved_hz", (uint64_t)(hz + 0.5));
+    put_number(making->writer, "late_us_50", late_us(result, 0.5));
+    put_number(making->writer, "late_us_90", late_us(result, 0.9));
+    put_number(making->writer, "late_us_99", late_us(result, 0.99));
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -231,6 +255,7 @@ static void finish(struct making *making, struct run *run)
     put_number(making->writer, "overhead_ns", run->overhead_ns);
     if (making->options->rate_hz) {
         put_number(making->writer, "rate_hz", making->options->rate_hz);
+        put_punctuality(making);
         writer_meta(making->writer, "clock", making->options->clock);
         put_number(making->writer, "samples", run->samples);
         put_number(making->writer, "errors", run->errors);

@@ -53,11 +53,15 @@ static void put_sample_counts(const struct recording *recording, const struct se
         left_out += of_thread && !shown ? sample->count : 0;
     }
     const char *errors = recording_meta(recording, "errors"), *rate = recording_meta(recording, "rate_hz");
+    const char *achieved = recording_meta(recording, "achieved_hz"),
+               *late = recording_meta(recording, "late_us_99");
     bytes_putf(out, "Samples: %s", quantity_count(taken + left_out).text);
     if (errors)
         bytes_putf(out, " Errors: %s", errors);
     if (rate)
         bytes_putf(out, " at %s Hz", rate);
+    if (achieved && late)
+        bytes_putf(out, " (%s reached, 99%% within %s us)", achieved, late);
     if (left_out)
         bytes_putf(out, ", %s %s left out", quantity_count(left_out).text,
                    selection->gil ? "without the GIL" : "idle");
@@ -106,9 +110,11 @@ static void put_overhead(const struct recording *recording, const struct functio
 {
     const char *overhead = recording_meta(recording, "overhead_ns");
     double ns = overhead ? strtod(overhead, NULL) : 0;
-    if (ns > 0 && functions->total_ns)
+    const char *elapsed = functions->sampled ? recording_meta(recording, "elapsed_ns") : NULL;
+    double whole_ns = elapsed ? strtod(elapsed, NULL) : (double)functions->total_ns;
+    if (ns > 0 && whole_ns > 0)
         bytes_putf(line, ", overhead about %s (%s)", quantity_duration(ns).text,
-                   quantity_share(ns / (double)functions->total_ns).text);
+                   quantity_share(ns / whole_ns).text);
 }
 
 static void put_losses(const struct recording *recording, struct bytes *line)

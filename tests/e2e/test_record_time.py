@@ -337,3 +337,14 @@ def test_cpu_clock(launch):
     assert 0.13 < spent["now_and_then"] < 0.18
     report = launch.run([launch.sonde, "report", "out.sonde"]).stdout
     assert b"of CPU time" in b" ".join(report.split())
+
+
+def test_rate_and_lateness_are_stored(modern_launch):
+    launch = modern_launch
+    write_spinner(launch, "spin(0.5)")
+    assert record(launch, "x.py", rate=500).returncode == 0
+    meta = read(launch.folder / "out.sonde")["meta"]
+    assert 0 < int(meta["achieved_hz"]) < 700 and meta["rate_hz"] == "500"
+    assert 1 <= int(meta["late_us_50"]) <= int(meta["late_us_90"]) <= int(meta["late_us_99"])
+    report = b" ".join(launch.run([launch.sonde, "report", "out.sonde"]).stdout.split())
+    assert f"at 500 Hz ({meta['achieved_hz']} reached, 99% within ".encode() in report

@@ -25,6 +25,7 @@ enum {
     SAMPLE_AREA_INDEX = 1 << 18, /* places in the hash index of code objects; a power of two */
     SAMPLE_AREA_TEXT_BYTES = 64 << 20,
     SAMPLE_AREA_NAME_BYTES = 64,
+    SAMPLE_AREA_LATENESS = 24,
     SAMPLE_AREA_DEPTH = 1024, /* frames of one sample; of deeper stacks the root end is cut off */
 };
 
@@ -99,14 +100,16 @@ struct sample_area {
 
     uint32_t code_count, text_used, slot_count;
     /* what happened to the samples that were asked for */
-    uint64_t late;         /* instants of which the sampler was more than a millisecond late */
-    uint64_t ticks_done;   /* instants at which all threads were looked at */
-    uint64_t taken;        /* running threads, by themselves */
-    uint64_t idle;         /* sleeping threads, from outside */
-    uint64_t stateless;    /* threads without a Python state */
-    uint64_t unasked;      /* running threads, when the program uses every real-time signal itself */
-    uint64_t lost_full;    /* the ring was full */
-    uint64_t lost_threads; /* no slot was free */
+    uint64_t looks; /* at which: one may stand for several instants, when the sampler came late */
+    uint64_t lateness
+        [SAMPLE_AREA_LATENESS]; /* instants looked at less than 2^n microseconds late, and more than half */
+    uint64_t ticks_done;        /* instants at which all threads were looked at */
+    uint64_t taken;             /* running threads, by themselves */
+    uint64_t idle;              /* sleeping threads, from outside */
+    uint64_t stateless;         /* threads without a Python state */
+    uint64_t unasked;           /* running threads, when the program uses every real-time signal itself */
+    uint64_t lost_full;         /* the ring was full */
+    uint64_t lost_threads;      /* no slot was free */
     uint64_t rejected[WALK_REASONS];
     uint64_t sampler_cpu_ns;
     uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */

@@ -175,20 +175,34 @@ static uint32_t tid_of(const struct stack_reader *reader, const struct memory *m
     return (uint32_t)number;
 }
 
+/* The oldest of those that name the thread: a new thread's state bears its maker's number until the thread runs. */
+static uint64_t state_among(const struct stack_reader *reader, const struct memory *memory, uint64_t state,
+                            uint32_t tid)
+{
+    uint64_t found = 0;
+    for (int count = 0; state && count < THREADS_MAX; count++) {
+        if (tid_of(reader, memory, state) == tid)
+            found = state;
+        if (!read_field(memory, state, reader->layout.thread_next, &state))
+            return 0;
+    }
+    return found;
+}
+
 uint64_t task_list_python_state(const struct stack_reader *reader, uint32_t tid)
 {
     const struct layout *layout = &reader->layout;
     struct memory memory = reader->process.memory;
     memory.own = false;
-    uint64_t interpreter, state;
-    if (!read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter) ||
-        !read_field(&memory, interpreter, layout->interpreter_threads, &state))
+    uint64_t interpreter, state, found = 0;
+    if (!read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter))
         return 0;
-    for (int count = 0; state && count < THREADS_MAX; count++) {
-        if (tid_of(reader, &memory, state) == tid)
-            return state;
-        if (!read_field(&memory, state, layout->thread_next, &state))
+    for (int count = 0; interpreter && !found && count < THREADS_MAX; count++) {
+        if (!read_field(&memory, interpreter, layout->interpreter_threads, &state))
             return 0;
+        found = state_among(reader, &memory, state, tid);
+        if (!read_field(&memory, interpreter, layout->interpreter_next, &interpreter))
+            return found;
     }
-    return 0;
+    return found;
 }

@@ -12,10 +12,9 @@
 #include "base/clock.h"
 #include "collect/agent/stack_sample.h"
 
-#define REPEATS_MAX 64      /* ticks of an unchanged sleep that one record may stand for */
-#define TURN_NS     100000  /* of the CPU, at a time */
-#define WARY_TICKS  100     /* for which a thread that has slept is looked at more closely */
-#define LATE_NS     1000000 /* an instant looked at so much later may show another place */
+#define REPEATS_MAX 64     /* ticks of an unchanged sleep that one record may stand for */
+#define TURN_NS     100000 /* of the CPU, at a time */
+#define WARY_TICKS  100    /* for which a thread that has slept is looked at more closely */
 #define LIST_INTERVAL_NS                                                                                     \
     1000000000 /* threads are listed again after this time though nothing hints at a change */
 #define NAME_TRIES 30
@@ -258,6 +257,7 @@ void thread_watch_look(struct thread_watch *watch)
             look_at(watch, place);
     look_at_names(watch);
     watch->area->ticks_done += watch->ticks;
+    watch->area->looks++;
 }
 
 void thread_watch_finish(struct thread_watch *watch)
@@ -294,6 +294,14 @@ void thread_watch_ask_for_short_turns(void)
         syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+static void note_lateness(struct sample_area *area, uint64_t late_ns)
+{
+    uint32_t power = 0;
+    while (late_ns >> power >= 1000 && power < SAMPLE_AREA_LATENESS - 1)
+        power++;
+    area->lateness[power]++;
+}
+
 void thread_watch_wait(struct thread_watch *watch)
 {
     if (!watch->next_ns)
@@ -303,7 +311,7 @@ void thread_watch_wait(struct thread_watch *watch)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     uint64_t now_ns = clock_monotonic_ns();
     for (watch->ticks = 0; watch->next_ns <= now_ns; watch->ticks++) {
-        watch->area->late += now_ns - watch->next_ns > LATE_NS;
+        note_lateness(watch->area, now_ns - watch->next_ns);
         watch->next_ns += thread_watch_interval_ns(watch);
     }
 }

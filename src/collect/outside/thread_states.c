@@ -89,9 +89,10 @@ static void list_states(struct thread_states *states)
     }
 }
 
+/* The oldest, which is the last: a new thread's state bears its maker's number until the thread runs. */
 static uint64_t find_row(const struct thread_states *states, uint32_t tid)
 {
-    for (size_t i = 0; i < states->count; i++)
+    for (size_t i = states->count; i-- > 0;)
         if (states->rows[i].tid == tid)
             return states->rows[i].state;
     return 0;

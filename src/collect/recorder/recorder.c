@@ -149,6 +149,10 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         result->errors += counts.errors;
         result->sampler_cpu_ns += counts.sampler_cpu_ns;
         result->slowdown_ns += counts.slowdown_ns;
+        result->looks += counts.looks;
+        result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
+        for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
+            result->lateness[i] += counts.lateness[i];
         add_native(&result->native, &counts.native);
         return;
     }

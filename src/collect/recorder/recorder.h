@@ -51,6 +51,8 @@ struct recorder_result {
     uint64_t samples, errors;
     uint64_t sampler_cpu_ns;
     struct sample_native_counts native;
+    uint64_t looks, sampled_ns;               /* of all processes: achieved rate */
+    uint64_t lateness[SAMPLE_DRAIN_LATENESS]; /* instants that were less than 2^n microseconds late */
     uint64_t slowdown_ns; /* estimated from the number of signals and the time in their handler */
     bool target_refused;  /* the target itself cannot be recorded and was not run */
 };

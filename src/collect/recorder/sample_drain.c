@@ -439,7 +439,6 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
         note(drain, drain->counts.samples, native_space_problem(drain->space));
     note(drain, area->unasked,
          "samples of running threads not taken, because the program uses every real-time signal itself");
-    note(drain, area->late, "instants sampled more than 1 ms late, because the machine was busy");
     note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
 }
 
@@ -449,6 +448,9 @@ struct sample_counts sample_drain_counts(const struct sample_drain *drain)
     struct sample_counts counts = drain->counts;
     counts.errors += area->lost_full;
     counts.sampler_cpu_ns = area->sampler_cpu_ns;
+    counts.looks = area->looks;
+    for (uint32_t i = 0; i < SAMPLE_AREA_LATENESS; i++)
+        counts.lateness[i] = area->lateness[i];
     counts.slowdown_ns =
         (uint64_t)((double)area->handler_ticks * drain->ns_per_tick) + area->signals * SIGNAL_COST_NS;
     return counts;
