@@ -49,7 +49,7 @@ static const struct merge_case cases[] = {
     {.native = "cEcEc", .python = "ieii", .merged = "c01c23c", .python_is_cut = true, .agrees = true},
     {.native = "cEcEcE", .python = "iei", .merged = "c01c2cE", .python_is_cut = true},
     /* a made-up frame of a thread that runs no Python */
-    {.native = "cc", .python = "i", .merged = "cc0", .agrees = true},
+    {.native = "cc", .python = "i", .merged = "0cc", .agrees = true},
 };
 
 static void merge_text(const struct merge_case *row, char *text, bool *agrees)

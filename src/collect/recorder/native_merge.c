@@ -64,6 +64,8 @@ size_t native_merge(const struct native_merge_stacks *stacks, struct native_merg
     *agrees = evaluators == runs || idle == 1 || entering;
     for (; early; early--)
         put_run(&merge);
+    if (whole && !runs) /* what others say of the thread, such as that it collects garbage */
+        put_run(&merge);
     for (size_t index = 0; index < stacks->native_count; index++) {
         bool evaluator = is_evaluator(stacks, index);
         if (!evaluator && stacks->native[index] == NATIVE_MERGE_PIECE)
