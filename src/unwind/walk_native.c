@@ -23,6 +23,7 @@ struct walk {
     uint32_t flags;               /* of the frame in work */
     unsigned words_left;
     bool at_root;
+    bool met_unmapped;
 };
 
 /* Of code without rows, and of addresses outside all modules. */
@@ -243,6 +244,19 @@ static bool guess_frame_chain(struct walk *walk)
     return true;
 }
 
+static bool is_from_stack(const struct rows_rule *rule)
+{
+    return rule->cfa == ROWS_CFA_REGISTER && rule->cfa_register == REGISTER_RSP;
+}
+
+/* Stacks hold addresses of functions, too: these are where a frame begins. And at a call the stack is aligned. */
+static bool may_follow_call(const struct walk *walk, const struct rows_rule *call, uint64_t address)
+{
+    const struct rows_rule *next = find_rule(walk, address);
+    return !(is_from_stack(call) && call->cfa_offset % FRAME_ALIGNMENT) &&
+           !(next && is_from_stack(next) && next->cfa_offset == sizeof address);
+}
+
 /* The word at this place as a return address into code with a description. */
 static bool guess_return_at(struct walk *walk, uint64_t place)
 {
@@ -251,7 +265,7 @@ static bool guess_return_at(struct walk *walk, uint64_t place)
     if (!load(walk, place, &address))
         return false;
     const struct rows_rule *rule = find_rule(walk, address - 1);
-    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN)
+    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN || !may_follow_call(walk, rule, address))
         return false;
     walk->rule = rule;
     enter_return(walk, &caller, address, place + 8, WALK_NATIVE_GUESSED);
@@ -317,7 +331,9 @@ static bool step_by_rule(struct walk *walk)
         walk->at_root = !address; /* coroutines and hand-made stacks begin with an empty return address */
         if (!address || (reworked && guess_pushed_frame(walk, cfa)))
             return address;
-        if (reworked || !may_be_new_code(walk, address))
+        bool new_code = may_be_new_code(walk, address);
+        walk->met_unmapped |= new_code;
+        if (reworked || !new_code)
             return guess(walk);
         walk->rule = &unmapped;
     }
@@ -428,9 +444,10 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
             return;
         }
         put_frame(stack, &walk);
-        stack->met_unmapped |= walk.rule == &unmapped;
+        walk.met_unmapped |= walk.rule == &unmapped;
     } while (step(&walk));
     stack->end = walk.at_root ? WALK_NATIVE_ROOT : WALK_NATIVE_STUCK;
+    stack->met_unmapped = walk.met_unmapped;
     if (walk.rule == &unmapped) /* what is missing may be described in a table to come */
         stack->frames[stack->count - 1].flags |= WALK_NATIVE_GUESSED;
 }

@@ -74,7 +74,7 @@ struct walk_native_stack {
     size_t capacity;
     size_t count;
     enum walk_native_end end;
-    bool met_unmapped; /* some frame's code is outside all modules of the table */
+    bool met_unmapped; /* some frame's code is, or may be, outside all modules of the table */
 };
 
 /* `cache` may be NULL. */

@@ -219,6 +219,7 @@ uint32_t native_space_walk(struct native_space *space, uint32_t number, uint64_t
                            uint16_t *flags)
 {
     *flags = 0;
+    native_space_step(space); /* its code may have come after the last look */
     if (number >= NATIVE_AREA_CELLS || !space->table)
         return 0;
     struct native_cell *cell = &space->area->cells[number];

@@ -227,14 +227,14 @@ static void count_native(struct sample_drain *drain, const struct drained_native
     struct sample_native_counts *counts = &drain->counts.native;
     bool whole = native->flags & NATIVE_ROOT;
     if (!(record->state & SAMPLE_RUNNING)) {
-        counts->sleeping += record->count;
-        counts->sleeping_whole += whole ? record->count : 0;
+        counts->sleeping++;
+        counts->sleeping_whole += whole;
         return;
     }
-    counts->samples += record->count;
-    counts->whole += whole ? record->count : 0;
-    counts->guessed += native->flags & NATIVE_GUESSED ? record->count : 0;
-    counts->disagreements += agrees ? 0 : record->count;
+    counts->samples++;
+    counts->whole += whole;
+    counts->guessed += (native->flags & NATIVE_GUESSED) != 0;
+    counts->disagreements += !agrees;
 }
 
 /* Python and native frames as one stack. */

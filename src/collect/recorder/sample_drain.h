@@ -24,7 +24,8 @@ void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate
 /* The last step: threads end, losses are noted. */
 void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
 
-/* Of samples with native frames, repeated ones not counted: of threads that ran, and of those that slept. */
+/* Of native stacks, each counted once, for how many samples it may stand: of threads that ran, and of those that
+ * slept. */
 struct sample_native_counts {
     uint64_t samples;
     uint64_t whole;         /* followed to the root */
