@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/native_stacks.h"
 #include "analyse/owners.h"
 #include "analyse/tree.h"
 #include "export/chrome_writer.h"
@@ -47,6 +48,8 @@ static void put_all(struct recording *recording, bool function)
     struct selection selection = {.idle = function, .lines = !function};
     struct stream stream = {0};
     struct err err = {0};
+    require(native_stacks_name(recording, function, NULL) == 0);
+    require(sample_definitions_hold(recording) && sample_rows_hold(recording));
     require(speedscope_writer_write(recording, &selection, &style, "name", &stream, NULL) == 0);
     if (chrome_writer_write(recording, &selection, &style, &stream, &err) < 0)
         require(err_is_set(&err));
