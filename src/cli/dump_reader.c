@@ -367,6 +367,7 @@ static void add_process_thread(struct reader *r, struct dump_thread *thread, con
         thread->problem = intern(r, "it has just ended");
         return;
     }
+    thread->native_id = kernel->tid;
     if (!thread->name)
         name_after_kernel(r, thread, kernel);
     read_thread(r, thread, row, kernel);
@@ -440,7 +441,7 @@ static void add_foreign_threads(struct reader *r)
         const struct kernel_thread *kernel = &r->threads[i];
         bool python = false;
         for (size_t j = 0; j < known; j++)
-            python |= r->dump->threads[j].native_id == kernel->own_tid;
+            python |= r->dump->threads[j].native_id == kernel->tid;
         const struct threads_row row = {.native_id = kernel->own_tid};
         if (!python && (known > 1 || r->thread_count > 1))
             add_thread(r, &row,
@@ -556,24 +557,16 @@ static void add_standing(struct reader *r)
 
 static int read_process(struct reader *r, struct err *err)
 {
-    struct process_image process;
-    if (process_access_check(r->pid, err) < 0 || process_image_open(&process, r->pid, err) < 0)
-        return -1;
-    r->image = &process.image;
     list_kernel_threads(r);
-    int result = find_python(r, err);
-    if (result == 0)
-        result = prepare_native(r, err);
-    if (result == 0) {
-        add_command(r);
-        add_executable(r);
-        add_standing(r);
-        hold_init();
-        result = add_threads(r, err);
-        hold_clear();
-    }
+    if (find_python(r, err) < 0 || prepare_native(r, err) < 0)
+        return -1;
+    add_command(r);
+    add_executable(r);
+    add_standing(r);
+    hold_init();
+    int result = add_threads(r, err);
+    hold_clear();
     dump_native_clear(&r->native);
-    process_image_close(&process);
     return result;
 }
 
@@ -581,15 +574,19 @@ int dump_reader_process(uint32_t pid, const struct dump_reader_options *options,
                         struct err *err)
 {
     struct err inner = {{0}};
+    struct process_image process;
+    if (process_access_check(pid, err) < 0 || process_image_open(&process, pid, err) < 0)
+        return -1;
     struct reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return err_set(err, "out of memory");
-    r->pid = pid;
-    r->dump = dump;
-    r->options = options;
-    dump->pid = pid;
-    int result = read_process(r, &inner);
+    int result = -1;
+    if (r) {
+        *r = (struct reader){.pid = pid, .dump = dump, .options = options, .image = &process.image};
+        dump->pid = pid;
+        result = read_process(r, &inner);
+    } else
+        err_set(&inner, "out of memory");
     free(r);
+    process_image_close(&process);
     return result < 0 ? err_set(err, "process %u: %s", pid, inner.text) : 0;
 }
 

@@ -37,7 +37,7 @@ struct dump_frame {
 };
 
 struct dump_thread {
-    uint64_t native_id; /* as the process itself numbers it; 0 = not known */
+    uint64_t native_id; /* as we number it; 0 = not known */
     uint64_t thread_id; /* as threading.get_ident says */
     int64_t interpreter;
     uint32_t name; /* in strings; 0 = none */

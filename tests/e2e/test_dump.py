@@ -27,9 +27,11 @@ class Standing:
         self.said = json.loads(line)
 
     def settle(self):
-        """Until its main thread sleeps."""
-        for _ in range(500):
-            if re.search(r"State:\s+[ST]", pathlib.Path(f"/proc/{self.process.pid}/status").read_text()):
+        """Until all its threads sleep."""
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task")
+        for _ in range(3000):
+            states = [(task / "status").read_text() for task in tasks.iterdir()]
+            if all(re.search(r"State:\s+[ST]", state) for state in states):
                 return
             time.sleep(0.01)
 
@@ -119,6 +121,7 @@ def test_text(standing):
 
 def test_a_deadlock_is_seen(standing):
     program = standing("deadlocked")
+    program.settle()
     rows = {thread["thread_name"]: thread for thread in program.threads("-l")}
     assert {name: row["thread_id"] for name, row in rows.items()} == program.said["threads"]
     one, two = (shown(rows[name]["frames"][0]) for name in ("one", "two"))
@@ -159,6 +162,22 @@ def test_stopped_processes(standing):
     assert thread["process_info"]["stopped"]
     program.process.send_signal(signal.SIGCONT)
     program.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
+def test_processes_that_number_themselves_differently(modern_launch):
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", modern_launch.python.executable]
+    program = modern_launch.program("dumped.py")
+    with modern_launch.start([*inside, program, "deadlocked"], stdin=subprocess.PIPE) as outer:
+        said = json.loads(outer.stdout.readline())
+        (pid,) = pathlib.Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+        result = modern_launch.run([modern_launch.sonde, "dump", "-j", "-p", pid])
+        outer.stdin.close()
+        assert outer.wait(30) == 0 and said["pid"] == 1
+    threads = json.loads(result.stdout)
+    assert {thread["thread_name"]: thread["thread_id"] for thread in threads} == said["threads"]
+    assert [thread["os_thread_id"] for thread in threads][0] == int(pid)
+    assert all(thread["frames"] for thread in threads)
 
 
 def test_a_process_that_hangs_in_native_code(standing):

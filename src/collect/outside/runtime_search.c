@@ -9,18 +9,20 @@ enum { BLOCK_BYTES = 1 << 16, OVERLAP_BYTES = 64, MOST_INTERPRETERS = 1 << 20 };
 typedef uint64_t inspect(const struct runtime_search *search, const void *wanted, uint64_t address,
                          const unsigned char *bytes, size_t left);
 
-static uint64_t inspect_block(const struct runtime_search *search, inspect *look, const void *wanted,
-                              uint64_t address, size_t size, size_t to_look_at)
+static bool inspect_block(const struct runtime_search *search, inspect *look, const void *wanted,
+                          uint64_t address, size_t size, size_t to_look_at, uint64_t *result)
 {
     _Alignas(8) unsigned char block[BLOCK_BYTES + OVERLAP_BYTES];
     uint64_t found = 0;
     if (!memory_read(&search->image->memory, address, block, size))
-        return 0;
+        return false;
     for (size_t at = 0; at < to_look_at && at + 8 <= size && !found; at += 8)
         found = look(search, wanted, address + at, block + at, size - at);
-    return found;
+    *result = found;
+    return true;
 }
 
+/* Up to where nothing is to be read: a damaged core file may name more memory than there is time for. */
 static uint64_t inspect_mapping(const struct runtime_search *search, inspect *look, const void *wanted,
                                 const struct target_mapping *mapping)
 {
@@ -28,7 +30,8 @@ static uint64_t inspect_mapping(const struct runtime_search *search, inspect *lo
     for (uint64_t at = mapping->start; at < mapping->end && !found; at += BLOCK_BYTES) {
         uint64_t left = mapping->end - at;
         size_t size = left < BLOCK_BYTES + OVERLAP_BYTES ? left : BLOCK_BYTES + OVERLAP_BYTES;
-        found = inspect_block(search, look, wanted, at, size, left < BLOCK_BYTES ? left : BLOCK_BYTES);
+        if (!inspect_block(search, look, wanted, at, size, left < BLOCK_BYTES ? left : BLOCK_BYTES, &found))
+            break;
     }
     return found;
 }
