@@ -1,5 +1,6 @@
 /* codes: every function of a recording by its id, as the page names them; asked for once. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/labels.h"
 #include "base/err.h"
@@ -32,6 +33,14 @@ static int put_texts(struct answer *answer, const struct recording *recording, c
     return failed ? -1 : 0;
 }
 
+/* The sampler does not ask where a file lies; the path tells. */
+static uint8_t flags_of(const struct recording *recording, const struct code *code)
+{
+    const char *file = recording_text(recording, code->file);
+    bool is_library = labels_library_path(file) || strncmp(file, "<frozen ", 8) == 0;
+    return code->flags | (is_library ? CODE_LIBRARY : 0);
+}
+
 static int put_numbers(struct answer *answer, const struct recording *recording)
 {
     uint32_t count = recording->codes_count;
@@ -46,7 +55,7 @@ static int put_numbers(struct answer *answer, const struct recording *recording)
         kind[i] = recording->codes[i].kind;
     uint8_t *flags = answer_small(answer, "flags", count);
     for (uint32_t i = 0; flags && i < count; i++)
-        flags[i] = recording->codes[i].flags;
+        flags[i] = flags_of(recording, &recording->codes[i]);
     return line && file && kind && flags ? 0 : -1;
 }
 

@@ -45,10 +45,23 @@ export function css([red, green, blue]: [number, number, number]): string {
   return `rgb(${red} ${green} ${blue})`;
 }
 
+function luminance(color: number): number {
+  const linear = (shift: number) => {
+    const value = ((color >>> shift) & 0xff) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
+}
+
+/** Black or white, whichever is easier to read on the pixel. */
+export function textOn(color: number): [number, number, number] {
+  return luminance(color) > 0.18 ? [20, 22, 24] : [244, 245, 247];
+}
+
 /** The user's own code is the most saturated, native and C frames the least. */
 export function frameColor(module: string, kind: number, flags: number, dark: boolean): [number, number, number] {
   const isOwn = kind === CODE_PYTHON && !(flags & CODE_LIBRARY);
-  const chroma = isOwn ? 0.105 : kind === CODE_PYTHON ? 0.055 : 0.022;
+  const chroma = isOwn ? 0.09 : kind === CODE_PYTHON ? 0.05 : 0.02;
   const seed = hash(module.split(".")[0]);
   const hue = seed % 360;
   const lightness = (dark ? 0.5 : 0.82) + (((seed >>> 16) % 5) - 2) * 0.012;

@@ -26,7 +26,8 @@ export interface Look {
   /** Pixel of each rectangle. */
   color(rectangle: number): number;
   label(rectangle: number): string;
-  textColor: string;
+  /** Of text on this pixel. */
+  textColor(color: number): string;
   font: string;
 }
 
@@ -146,7 +147,6 @@ export class Rectangles {
     const context = this.context;
     const size = Math.round(row * 0.62);
     context.font = `${size}px ${look.font}`;
-    context.fillStyle = look.textColor;
     context.textBaseline = "middle";
     const letter = context.measureText("m").width;
     for (const [run, top] of labels) {
@@ -155,6 +155,7 @@ export class Rectangles {
       if (letters < 2) continue;
       let text = look.label(run.rectangle);
       if (text.length > letters) text = `${text.slice(0, letters - 1)}…`;
+      context.fillStyle = look.textColor(look.color(run.rectangle));
       context.fillText(text, run.left + 3 * this.scale, top + row / 2);
     }
   }

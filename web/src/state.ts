@@ -21,6 +21,9 @@ export const process = signal(0);
 export const idle = signal(false);
 export const fold = signal(false);
 export const percent = signal(false);
+/** How the flame view lays stacks out, and what its colours mean. */
+export const arrangement = signal("top-down");
+export const color = signal("module");
 export const theme = signal<"system" | "light" | "dark">("system");
 const systemDark = signal(false);
 export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
@@ -100,6 +103,8 @@ const KEPT: Kept<any>[] = [
   kept("idle", idle, flag, flagText),
   kept("fold", fold, flag, flagText),
   kept("percent", percent, flag, flagText),
+  kept("as", arrangement, (text) => text || "top-down", (value) => (value === "top-down" ? "" : value)),
+  kept("color", color, (text) => text || "module", (value) => (value === "module" ? "" : value)),
 ];
 
 function readUrl(): void {

@@ -1,308 +1,320 @@
-// Icicle and bottom-up: stacks as rectangles, zoomed by click, wheel and keys.
+// Stacks as rectangles: from the top down, from the leaves up, around one function, or as time went by.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { Answer } from "../answer";
 import { viewKeys } from "../keys";
 import { count, share, time } from "../numbers";
+import { Picture, type PictureOptions } from "../picture";
 import type { Recording } from "../recording";
-import { Rectangles, type Layout, type Look, type Window } from "../rectangles";
-import { ask, dark, fold, matches, problem, selected, selection } from "../state";
+import type { Layout, Window } from "../rectangles";
+import { decodeStacks, lookOf, pathText, type Stacks } from "../stacks";
+import { arrangement, ask, color, dark, fold, matches, problem, range, recording as shownRecording } from "../state";
+import { selected, selection, thread } from "../state";
 import type { ViewProps } from "../views";
 
-const ROW = 20;
-const DIM = 0x60;
-
-export interface Stacks extends Layout {
-  parent: Uint32Array;
-  line: Uint32Array;
-  self: Float64Array;
-  calls: Float64Array;
-  estimated: boolean;
-}
-
-export function decodeStacks(answer: Answer): Stacks {
-  return {
-    level: answer.numbers("level"),
-    start: answer.reals("start"),
-    size: answer.reals("total"),
-    code: answer.numbers("code"),
-    parent: answer.numbers("parent"),
-    line: answer.numbers("line"),
-    self: answer.reals("self"),
-    calls: answer.reals("calls"),
-    estimated: answer.values.estimated,
-  };
-}
-
-const MODES = [
+const ARRANGEMENTS = [
   { name: "top-down", title: "Top-down" },
+  { name: "time", title: "Time order" },
   { name: "bottom-up", title: "Bottom-up" },
+  { name: "sandwich", title: "Sandwich" },
 ];
-const mode = signal("top-down");
-const stacks = signal<Stacks | null>(null);
-const hovered = signal(-1);
+const COLORS = [
+  { name: "module", title: "module" },
+  { name: "self", title: "own share" },
+  { name: "kind", title: "Python, C, native" },
+];
 
-/** Towards the background, for what the search does not name. */
-function dimmed(color: number, background: number): number {
-  let result = 0xff000000;
-  for (const shift of [0, 8, 16]) {
-    const from = (color >>> shift) & 0xff;
-    const to = (background >>> shift) & 0xff;
-    result |= Math.round(from + ((to - from) * (255 - DIM)) / 255) << shift;
-  }
-  return result >>> 0;
+/** What the mouse is on: figures for the line below the picture. */
+interface Pointed {
+  code: number;
+  total: number;
+  whole: number;
+  self?: number;
+  calls?: number;
+}
+const pointed = signal<Pointed | null>(null);
+
+function fail(error: Error): void {
+  problem.value = error.message;
 }
 
-function lookOf(recording: Recording, shown: Stacks): Look {
-  const night = dark.value;
-  const background = night ? 0xff1c1917 : 0xfffdfcfb;
-  const found = matches.value;
-  const chosen = selected.value;
-  const accent = night ? 0xff4fb4ff : 0xff0b6fe0;
-  return {
-    rowHeight: ROW,
-    upwards: false,
-    background,
-    color(rectangle) {
-      const code = shown.code[rectangle];
-      if (!rectangle) return night ? 0xff3a3532 : 0xffe4e0dc;
-      if (code === chosen) return accent;
-      const color = recording.codes.pixel(code, night);
-      return found && !found.has(code) ? dimmed(color, background) : color;
-    },
-    label: (rectangle) => (rectangle ? recording.codes.name(shown.code[rectangle]) : "all"),
-    textColor: night ? "#f4f1ee" : "#1b1917",
-    font: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace",
-  };
+interface CanvasProps {
+  options: PictureOptions;
+  label: string;
+  onKey?(picture: Picture, event: KeyboardEvent): boolean;
 }
 
-/** The stack of a rectangle, outermost first. */
-function stackOf(shown: Stacks, rectangle: number): number[] {
-  const path = [];
-  for (let at = rectangle; at; at = shown.parent[at]) path.unshift(at);
-  return path;
-}
-
-class Picture {
-  private readonly rectangles: Rectangles;
-  private window: Window = { from: 0, to: 1, top: 0 };
-  private animation = 0;
-
-  constructor(
-    private readonly canvas: HTMLCanvasElement,
-    private readonly recording: Recording,
-    private readonly shown: Stacks,
-  ) {
-    this.rectangles = new Rectangles(canvas);
-    this.window.to = shown.size[0] || 1;
-  }
-
-  draw(): void {
-    this.rectangles.draw(this.shown, this.window, lookOf(this.recording, this.shown));
-  }
-
-  at(event: MouseEvent): number {
-    return this.rectangles.at(this.shown, this.window, lookOf(this.recording, this.shown), event.offsetX, event.offsetY);
-  }
-
-  private limit(window: Window): Window {
-    const whole = this.shown.size[0] || 1;
-    const size = Math.min(whole, Math.max(window.to - window.from, whole * 1e-9));
-    const from = Math.min(Math.max(0, window.from), whole - size);
-    const height = (this.shown.level.length - 1) * ROW - this.canvas.clientHeight;
-    return { from, to: from + size, top: Math.min(Math.max(0, window.top), Math.max(0, height)) };
-  }
-
-  move(window: Window, smoothly = false): void {
-    cancelAnimationFrame(this.animation);
-    const target = this.limit(window);
-    if (!smoothly || matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      this.window = target;
-      this.draw();
-      return;
-    }
-    const before = { ...this.window };
-    const began = performance.now();
-    const step = (now: number) => {
-      const part = Math.min(1, (now - began) / 150);
-      const eased = 1 - (1 - part) ** 3;
-      const between = (a: number, b: number) => a + (b - a) * eased;
-      this.window = {
-        from: between(before.from, target.from),
-        to: between(before.to, target.to),
-        top: between(before.top, target.top),
-      };
-      this.draw();
-      if (part < 1) this.animation = requestAnimationFrame(step);
-    };
-    this.animation = requestAnimationFrame(step);
-  }
-
-  zoomTo(rectangle: number): void {
-    const from = this.shown.start[rectangle];
-    this.move({ from, to: from + this.shown.size[rectangle], top: this.window.top }, true);
-  }
-
-  zoom(factor: number, x = this.canvas.clientWidth / 2): void {
-    const { from, to, top } = this.window;
-    const value = from + ((to - from) * x) / this.canvas.clientWidth;
-    this.move({ from: value - (value - from) * factor, to: value + (to - value) * factor, top });
-  }
-
-  pan(columns: number, rows: number): void {
-    const { from, to, top } = this.window;
-    const by = ((to - from) * columns) / this.canvas.clientWidth;
-    this.move({ from: from + by, to: to + by, top: top + rows });
-  }
-
-  reset(): void {
-    this.move({ from: 0, to: this.shown.size[0] || 1, top: 0 }, true);
-  }
-
-  /** The largest rectangle of the selected function. */
-  largestOf(code: number): number {
-    let best = -1;
-    for (let i = 1; i < this.shown.code.length; i++)
-      if (this.shown.code[i] === code && (best < 0 || this.shown.size[i] > this.shown.size[best])) best = i;
-    return best;
-  }
-
-  onKey(event: KeyboardEvent): boolean {
-    const step = this.canvas.clientWidth / 8;
-    const actions: Record<string, () => void> = {
-      ArrowLeft: () => this.pan(-step, 0),
-      a: () => this.pan(-step, 0),
-      ArrowRight: () => this.pan(step, 0),
-      d: () => this.pan(step, 0),
-      ArrowUp: () => this.pan(0, -3 * ROW),
-      ArrowDown: () => this.pan(0, 3 * ROW),
-      w: () => this.zoom(0.8),
-      s: () => this.zoom(1.25),
-      Enter: () => this.largestOf(selected.value) > 0 && this.zoomTo(this.largestOf(selected.value)),
-      c: () => hovered.value > 0 && navigator.clipboard?.writeText(this.stackText(hovered.value)),
-    };
-    actions[event.key]?.();
-    if (event.key === "Escape") this.reset();
-    return event.key in actions;
-  }
-
-  stackText(rectangle: number): string {
-    const { codes } = this.recording;
-    return stackOf(this.shown, rectangle)
-      .map((at) => `${codes.name(this.shown.code[at])} (${codes.place(this.shown.code[at])})`)
-      .join("\n");
-  }
-}
-
-function Hover({ recording, shown }: { recording: Recording; shown: Stacks }): JSX.Element {
-  const at = hovered.value;
-  if (at < 0) return <p class="status">click: zoom · wheel: zoom · drag: move · Esc: all</p>;
-  const { codes } = recording;
-  const code = shown.code[at];
-  const calls = shown.calls[at];
-  return (
-    <p class="status">
-      <b>{at ? codes.name(code) : "all"}</b> {codes.place(code)} · total {time(shown.size[at])} (
-      {share(shown.size[at], shown.size[0])} of the selection) · self {time(shown.self[at])}
-      {calls ? ` · ${count(calls)} ${recording.summary.sampled ? "samples" : "calls"}` : ""}
-    </p>
-  );
-}
-
-function listen(canvas: HTMLCanvasElement, picture: Picture, shown: Stacks): () => void {
-  const off = new AbortController();
-  const on = <K extends keyof HTMLElementEventMap>(name: K, act: (event: HTMLElementEventMap[K]) => void) =>
-    canvas.addEventListener(name, act, { signal: off.signal, passive: false });
-  let dragged: { x: number; y: number; moved: boolean } | null = null;
-  on("pointerdown", (event) => {
-    dragged = { x: event.clientX, y: event.clientY, moved: false };
-    canvas.setPointerCapture(event.pointerId);
-  });
-  on("pointermove", (event) => {
-    if (!dragged) {
-      hovered.value = picture.at(event);
-      return;
-    }
-    const [x, y] = [event.clientX - dragged.x, event.clientY - dragged.y];
-    if (!dragged.moved && Math.hypot(x, y) < 4) return;
-    dragged = { x: event.clientX, y: event.clientY, moved: true };
-    picture.pan(-x, -y);
-  });
-  on("pointerup", (event) => {
-    const rectangle = dragged?.moved ? -1 : picture.at(event);
-    dragged = null;
-    if (rectangle < 0) return;
-    selected.value = rectangle ? shown.code[rectangle] : 0;
-    picture.zoomTo(rectangle);
-  });
-  on("pointerleave", () => (hovered.value = -1));
-  on("wheel", (event) => {
-    event.preventDefault();
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) picture.pan(event.deltaX || event.deltaY, 0);
-    else picture.zoom(Math.exp(event.deltaY / 300), event.offsetX);
-  });
-  return () => off.abort();
-}
-
-function Canvas({ recording, shown }: { recording: Recording; shown: Stacks }): JSX.Element {
+/** One picture. Another layout of the same whole keeps its place. */
+function Canvas({ options, label, onKey }: CanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
+  const latest = useRef(onKey);
+  latest.current = onKey;
   useEffect(() => {
-    const made = (picture.current = new Picture(canvas.current!, recording, shown));
-    hovered.value = -1;
-    const stop = listen(canvas.current!, made, shown);
-    const watch = new ResizeObserver(() => made.draw());
-    watch.observe(canvas.current!);
-    viewKeys.value = (event) => made.onKey(event);
+    const made = (picture.current = new Picture(canvas.current!, options));
+    viewKeys.value = (event) => made.onKey(event) || (latest.current?.(made, event) ?? false);
     return () => {
-      stop();
-      watch.disconnect();
+      made.close();
+      pointed.value = null;
       viewKeys.value = null;
     };
-  }, [shown]);
+  }, [options.whole[0], options.whole[1]]);
   // Read here so that a change of any of them draws again.
-  const drawn = [dark.value, matches.value, selected.value];
-  useEffect(() => picture.current?.draw(), drawn);
-  return <canvas ref={canvas} class="stacks" aria-label="stacks; the table has the same figures as text" />;
+  const drawn = [options.layout, dark.value, matches.value, selected.value, color.value];
+  useEffect(() => picture.current?.replace(options), drawn);
+  return <canvas ref={canvas} class="stacks" aria-label={`${label}; the table has the same figures as text`} />;
 }
 
-export function Flame({ recording }: ViewProps): JSX.Element {
+function point(layout: Layout, rectangle: number, whole: number, stacks?: Stacks): void {
+  if (rectangle < 0) pointed.value = null;
+  else
+    pointed.value = {
+      code: layout.code[rectangle],
+      total: layout.size[rectangle],
+      whole,
+      self: stacks?.self[rectangle],
+      calls: stacks?.calls[rectangle],
+    };
+}
+
+function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: { upwards?: boolean; root?: string }) {
+  const whole = stacks.size[0] || 1;
+  return {
+    layout,
+    whole: [0, whole] as [number, number],
+    look: () => lookOf(recording, layout, { ...more, own: stacks.self }),
+    onHover: (rectangle: number) => point(layout, rectangle, whole, stacks),
+    onChoose: (rectangle: number) => {
+      if (rectangle >= 0) selected.value = stacks.code[rectangle];
+    },
+    zooms: true,
+  };
+}
+
+/** Asks for stacks whenever what they depend on changes. */
+function useStacks(recording: Recording, name: string, code: number): Stacks | null {
+  const [stacks, setStacks] = useState<Stacks | null>(null);
   const chosen = selection.value;
   useEffect(() => {
     let current = true;
-    ask({ ask: "stacks", view: mode.value, recording: recording.number, fold: fold.value, ...chosen }).then(
-      (answer) => current && (stacks.value = decodeStacks(answer)),
-      (error: Error) => (problem.value = error.message),
+    ask({ ask: "stacks", view: name, recording: recording.number, fold: fold.value, code, ...chosen }).then(
+      (answer) => current && setStacks(decodeStacks(answer)),
+      fail,
     );
     return () => {
       current = false;
     };
-  }, [recording, mode.value, fold.value, chosen]);
-  const shown = stacks.value;
+  }, [recording, name, code, fold.value, chosen]);
+  return stacks;
+}
+
+function copyStack(recording: Recording, stacks: Stacks, picture: Picture): void {
+  const rectangle = picture.largestOf(selected.value);
+  if (rectangle > 0) navigator.clipboard?.writeText(pathText(recording, stacks, rectangle)).catch(() => {});
+}
+
+function onStackKey(recording: Recording, stacks: Stacks) {
+  return (picture: Picture, event: KeyboardEvent): boolean => {
+    const rectangle = picture.largestOf(selected.value);
+    if (event.key === "Enter" && rectangle > 0) picture.zoomTo(rectangle);
+    else if (event.key === "c") copyStack(recording, stacks, picture);
+    else {
+      if (event.key === "Escape") picture.reset();
+      return false;
+    }
+    return true;
+  };
+}
+
+function Nothing({ recording }: { recording: Recording }): JSX.Element {
+  const narrowed = range.value || thread.value;
+  return (
+    <p class="hint empty">
+      {narrowed
+        ? "Nothing was recorded in this selection. Esc shows the whole."
+        : `${recording.summary.name} holds no stacks. Record some: sonde record SCRIPT`}
+    </p>
+  );
+}
+
+function Tree({ recording, name }: { recording: Recording; name: string }): JSX.Element | null {
+  const stacks = useStacks(recording, name, 0);
+  if (!stacks) return null;
+  if (!(stacks.size[0] > 0)) return <Nothing recording={recording} />;
+  return (
+    <>
+      {stacks.estimated && (
+        <p class="hint">Call paths are estimated: the file knows only who called whom, not from where.</p>
+      )}
+      <Canvas
+        label="stacks"
+        options={optionsOf(recording, stacks, stacks, { root: "all" })}
+        onKey={onStackKey(recording, stacks)}
+      />
+    </>
+  );
+}
+
+/** Callers above, callees below; the function itself is the first row of both. */
+function Sandwich({ recording }: { recording: Recording }): JSX.Element | null {
+  const code = selected.value;
+  const callers = useStacks(recording, "callers", code);
+  const callees = useStacks(recording, "callees", code);
+  if (!code) return <p class="hint empty">Select a function, here or in the table, to see who calls it and what it calls.</p>;
+  if (!callers || !callees) return null;
+  if (!(callees.size[0] > 0)) return <Nothing recording={recording} />;
+  const half = (stacks: Stacks, upwards: boolean) => {
+    const layout = { ...stacks, level: stacks.level.subarray(1) };
+    return <Canvas label={upwards ? "callers" : "callees"} options={optionsOf(recording, stacks, layout, { upwards })} />;
+  };
+  return (
+    <div class="sandwich">
+      {half(callers, true)}
+      {half(callees, false)}
+    </div>
+  );
+}
+
+/** The thread with the most to see, unless one is chosen. */
+function shownThread(recording: Recording): number {
+  return thread.value || recording.summary.threads[0]?.id || 0;
+}
+
+/** The layout of what is in sight; asked for again when that has moved enough to need more detail. */
+function useTimeLayout(recording: Recording, window: Window | null): Layout | null {
+  const [layout, setLayout] = useState<Layout | null>(null);
+  const chosen = selection.value;
+  const shown = shownThread(recording);
+  useEffect(() => {
+    let current = true;
+    const wait = setTimeout(
+      () => {
+        const margin = window ? (window.to - window.from) / 2 : 0;
+        const from_ns = window ? Math.max(1, Math.floor(window.from - margin)) : 0;
+        const to_ns = window ? Math.ceil(window.to + margin) : 0;
+        const columns = 2 * Math.round(innerWidth * (devicePixelRatio || 1));
+        ask({ ask: "time", recording: recording.number, ...chosen, thread: shown, from_ns, to_ns, columns }).then(
+          (answer) =>
+            current &&
+            setLayout({
+              level: answer.numbers("level"),
+              start: answer.reals("start"),
+              size: answer.reals("total"),
+              code: answer.numbers("code"),
+            }),
+          fail,
+        );
+      },
+      window ? 80 : 0,
+    );
+    return () => {
+      current = false;
+      clearTimeout(wait);
+    };
+  }, [recording, shown, chosen, window?.from, window?.to]);
+  return layout;
+}
+
+function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null {
+  const { begin_ns, end_ns } = recording.summary;
+  const [window, setWindow] = useState<Window | null>(null);
+  const layout = useTimeLayout(recording, window);
+  if (!(end_ns > begin_ns)) return <p class="hint empty">Calls were counted, not timed one by one: there is no order in time to show.</p>;
+  if (!layout) return null;
+  const options: PictureOptions = {
+    layout,
+    whole: range.value ?? [begin_ns, end_ns],
+    look: () => lookOf(recording, layout),
+    onHover: (rectangle) => point(layout, rectangle, end_ns - begin_ns),
+    onChoose: (rectangle) => {
+      if (rectangle >= 0) selected.value = layout.code[rectangle];
+    },
+    onMove: setWindow,
+    zooms: true,
+  };
+  return <Canvas label="stacks in the order of time" options={options} />;
+}
+
+function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | null {
+  const { threads } = recording.summary;
+  if (threads.length < 2) return null;
+  const all = arrangement.value !== "time";
+  return (
+    <label>
+      thread{" "}
+      <select value={all ? thread.value : shownThread(recording)} onChange={(event) => (thread.value = Number(event.currentTarget.value))}>
+        {all && <option value={0}>all</option>}
+        {threads.map(({ id, name, tid }) => (
+          <option value={id}>
+            {name || "thread"} {tid}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Choices({ recording }: { recording: Recording }): JSX.Element {
+  return (
+    <div class="choices" role="toolbar" aria-label="how stacks are shown">
+      {ARRANGEMENTS.map(({ name, title }) => (
+        <button type="button" aria-pressed={arrangement.value === name} onClick={() => (arrangement.value = name)}>
+          {title}
+        </button>
+      ))}
+      <ThreadChoice recording={recording} />
+      <label>
+        colour{" "}
+        <select value={color.value} onChange={(event) => (color.value = event.currentTarget.value)}>
+          {COLORS.map(({ name, title }) => (
+            <option value={name}>{title}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <input type="checkbox" checked={fold.value} onChange={(event) => (fold.value = event.currentTarget.checked)} /> merge
+        recursion
+      </label>
+    </div>
+  );
+}
+
+function Status({ recording }: { recording: Recording }): JSX.Element {
+  const at = pointed.value;
+  if (!at) return <p class="status">click: zoom · wheel: zoom · drag: move · Esc: the whole</p>;
+  const { codes } = recording;
+  const parts = [`total ${time(at.total)} (${share(at.total, at.whole)} of what is shown)`];
+  if (at.self !== undefined) parts.push(`self ${time(at.self)}`);
+  if (at.calls) parts.push(`${count(at.calls)} ${recording.summary.sampled ? "samples" : "calls"}`);
+  return (
+    <p class="status">
+      <b>{at.code ? codes.name(at.code) : "all"}</b> {codes.place(at.code)} · {parts.join(" · ")}
+    </p>
+  );
+}
+
+function Shown({ recording }: { recording: Recording }): JSX.Element | null {
+  switch (arrangement.value) {
+    case "time":
+      return <TimeOrder key={shownThread(recording)} recording={recording} />;
+    case "sandwich":
+      return <Sandwich recording={recording} />;
+    case "bottom-up":
+      return <Tree key="bottom-up" recording={recording} name="bottom-up" />;
+    default:
+      return <Tree key="top-down" recording={recording} name="" />;
+  }
+}
+
+export function Flame({ recording }: ViewProps): JSX.Element {
+  const current = shownRecording.value ?? recording;
   return (
     <div class="flame">
-      <div class="choices" role="toolbar">
-        {MODES.map(({ name, title }) => (
-          <button type="button" aria-pressed={mode.value === name} onClick={() => (mode.value = name)}>
-            {title}
-          </button>
-        ))}
-        <label>
-          <input
-            type="checkbox"
-            checked={fold.value}
-            onChange={(event) => (fold.value = event.currentTarget.checked)}
-          />
-          merge recursion
-        </label>
-        {shown?.estimated && <span class="hint">call paths are estimated: the file knows only who called whom</span>}
-      </div>
-      {shown && shown.size[0] > 0 && <Canvas recording={recording} shown={shown} />}
-      {shown && !(shown.size[0] > 0) && <p class="hint">Nothing was recorded in this selection.</p>}
-      {shown && <Hover recording={recording} shown={shown} />}
+      <Choices recording={current} />
+      <Shown recording={current} />
+      <Status recording={current} />
     </div>
   );
 }

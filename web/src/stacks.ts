@@ -1,0 +1,122 @@
+// Stacks as the C core lays them out, and how they look.
+
+import type { Answer } from "./answer";
+import { css, heatColor, pixel, textOn } from "./colors";
+import type { Recording } from "./recording";
+import type { Layout, Look } from "./rectangles";
+import { color, dark, matches, selected } from "./state";
+
+export const ROW = 20;
+export const MONOSPACED = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
+
+export interface Stacks extends Layout {
+  parent: Uint32Array;
+  line: Uint32Array;
+  self: Float64Array;
+  calls: Float64Array;
+  estimated: boolean;
+}
+
+export function decodeStacks(answer: Answer): Stacks {
+  return {
+    level: answer.numbers("level"),
+    start: answer.reals("start"),
+    size: answer.reals("total"),
+    code: answer.numbers("code"),
+    parent: answer.numbers("parent"),
+    line: answer.numbers("line"),
+    self: answer.reals("self"),
+    calls: answer.reals("calls"),
+    estimated: answer.values.estimated,
+  };
+}
+
+/** The rectangles from the outermost function to this one. */
+export function pathTo(stacks: Stacks, rectangle: number): number[] {
+  const path = [];
+  for (let at = rectangle; at; at = stacks.parent[at]) path.unshift(at);
+  return path;
+}
+
+export function pathText(recording: Recording, stacks: Stacks, rectangle: number): string {
+  const { codes } = recording;
+  return pathTo(stacks, rectangle)
+    .map((at) => [codes.name(stacks.code[at]), codes.place(stacks.code[at])].filter(Boolean).join(" "))
+    .join("\n");
+}
+
+export function background(): number {
+  return dark.value ? 0xff1c1917 : 0xfffdfcfb;
+}
+
+const DIM = 0.62;
+
+/** Towards the background, for what the search does not name. */
+function dimmed(of: number, towards: number): number {
+  let result = 0xff000000;
+  for (const shift of [0, 8, 16]) {
+    const from = (of >>> shift) & 0xff;
+    const to = (towards >>> shift) & 0xff;
+    result |= Math.round(from + (to - from) * DIM) << shift;
+  }
+  return result >>> 0;
+}
+
+const KIND_COLORS: [number, number, number][][] = [
+  [
+    [198, 202, 208],
+    [143, 190, 236],
+    [240, 196, 129],
+    [190, 190, 196],
+    [214, 214, 214],
+  ],
+  [
+    [80, 84, 90],
+    [38, 92, 146],
+    [132, 88, 22],
+    [92, 92, 98],
+    [80, 80, 80],
+  ],
+];
+
+/** Pixel of a function, by the colours chosen: its module, its kind, or how much of its time is its own. */
+function colorOf(recording: Recording, layout: Layout, own: Float64Array | undefined, night: boolean) {
+  const { codes } = recording;
+  if (color.value === "kind") return (at: number) => pixel(KIND_COLORS[night ? 1 : 0][codes.kind[layout.code[at]]]);
+  if (color.value === "self" && own)
+    return (at: number) => pixel(heatColor(layout.size[at] ? own[at] / layout.size[at] : 0, night));
+  return (at: number) => codes.pixel(layout.code[at], night);
+}
+
+export interface LookOptions {
+  upwards?: boolean;
+  own?: Float64Array;
+  /** The label of a rectangle without a function. */
+  root?: string;
+}
+
+/** How a layout of functions is drawn now: colours, search and selection. */
+export function lookOf(recording: Recording, layout: Layout, options: LookOptions = {}): Look {
+  const night = dark.value;
+  const found = matches.value;
+  const chosen = selected.value;
+  const behind = background();
+  const plain = colorOf(recording, layout, options.own, night);
+  const accent = night ? 0xff4fb4ff : 0xff1e8cff;
+  const root = night ? 0xff3a3532 : 0xffe4e0dc;
+  return {
+    rowHeight: ROW,
+    upwards: options.upwards ?? false,
+    background: behind,
+    color(rectangle) {
+      const code = layout.code[rectangle];
+      if (!code) return root;
+      if (code === chosen) return accent;
+      return found && !found.has(code) ? dimmed(plain(rectangle), behind) : plain(rectangle);
+    },
+    label: (rectangle) =>
+      layout.code[rectangle] ? recording.codes.name(layout.code[rectangle]) : (options.root ?? ""),
+    textColor: (shown) => css(textOn(shown)),
+    font: MONOSPACED,
+  };
+}
