@@ -137,7 +137,7 @@ static bool is_utf8_wanted(void)
     return false;
 }
 
-/* A program that was linked elsewhere may not find the user's locale, but C.UTF-8 is in the library itself. */
+/* The user's locale may not be installed (over ssh it is that of another machine); C.UTF-8 nearly always is. */
 static void choose_locale(void)
 {
     setlocale(LC_CTYPE, "");
