@@ -46,6 +46,10 @@ INTERPOSED = {
         *("sigaction", "signal", "sigprocmask", "pthread_sigmask", "signalfd"),
         *("sigwait", "sigtimedwait", "sigwaitinfo"),
     },
+    "src/collect/agent/restarts.c": {
+        *("nanosleep", "clock_nanosleep", "usleep", "sleep", "poll", "ppoll", "select", "pselect"),
+        *("epoll_wait", "epoll_pwait", "sem_timedwait", "semtimedop"),
+    },
 }
 FUNCTION_LINES, FILE_LINES = 70, 800
 

@@ -15,6 +15,7 @@
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
 #include "collect/agent/native_area.h"
+#include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/sampler.h"
 #include "collect/agent/start.h"
@@ -196,6 +197,7 @@ static void take_session(char *text)
     if (!kept || !parsed || session_parse(parsed, &session) < 0)
         return;
     exec_init(&session, kept);
+    restarts_init();
     if (!session.follow && (uint64_t)getpid() != session.main_pid)
         return;
     pthread_atfork(fork_begins, NULL, fork_child);

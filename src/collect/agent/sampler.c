@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "collect/agent/native_watch.h"
 #include "collect/agent/own_signal.h"
+#include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
@@ -85,6 +86,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (slot && slot->tid == (uint64_t)syscall(SYS_gettid))
         answer(slot, context);
     own_signal_restart_call(context);
+    restarts_note(context);
     errno = saved;
 }
 

@@ -40,9 +40,15 @@ static bool is_still_in_call(struct thread_watch *watch, struct watched *thread,
     if (!task_list_switches(&thread->task, (uint32_t)watch->area->pid, &slept, &displaced))
         return true;
     bool on_cpu = times->slices > slept + displaced;
-    if (on_cpu)
-        thread->slept = slept;
-    return !on_cpu && slept != thread->slept;
+    /* On one CPU with us it is never seen running: we have just displaced it. Displaced, but not asleep since the last
+     * look, it is past its call. */
+    if (on_cpu || (slept == thread->slept && displaced != thread->displaced))
+        thread->in_call = false;
+    else if (slept != thread->slept)
+        thread->in_call = true;
+    thread->slept = slept;
+    thread->displaced = displaced;
+    return thread->in_call;
 }
 
 static bool sleeps_on(void *context)
@@ -60,6 +66,7 @@ static void look_at_sleeper(struct thread_watch *watch, uint32_t place, const st
     thread->times = *times;
     thread->asleep = false;
     thread->wary = WARY_TICKS;
+    thread->in_call = true;
     slot->state = watch->find_state(watch, place);
     if (!slot->state && !watch->reader->native) {
         watch->area->stateless += watch->ticks;

@@ -18,12 +18,13 @@ struct stack_reader;
 /* What is remembered of a thread, beside its slot. A zeroed one is unused. */
 struct watched {
     struct task task;
-    struct task_times times; /* when it was last seen asleep */
-    bool asleep;             /* its stack has been written and cannot have changed since */
-    uint32_t repeats;        /* ticks since then, not written yet */
-    uint32_t wary;           /* ticks until we forget that it sleeps now and then */
-    uint64_t slept;          /* how often, when it was last seen on a CPU */
-    uint32_t bursts;         /* ticks that found it woken, but still in its call: not asked of it */
+    struct task_times times;   /* when it was last seen asleep */
+    bool asleep;               /* its stack has been written and cannot have changed since */
+    uint32_t repeats;          /* ticks since then, not written yet */
+    uint32_t wary;             /* ticks until we forget that it sleeps now and then */
+    uint64_t slept, displaced; /* how often, at the last look */
+    bool in_call;              /* it has been woken, but has not run since */
+    uint32_t bursts;           /* ticks that found it woken, but still in its call: not asked of it */
     uint32_t
         unnamed; /* ticks at which the program had no name for it; NAME_TRIES = it is not asked at each */
 };
