@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,12 +42,6 @@ struct row {
     const char *state;
     struct err problem; /* why it could not be read */
 };
-
-/* Whether its writer still holds the lock of output_create. */
-static bool is_being_written(int fd)
-{
-    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
 
 static void read_piece(int fd, uint64_t offset, size_t size, struct bytes *out)
 {
@@ -116,7 +109,7 @@ static void fill_row(struct row *row, const struct folder_entry *entry)
     } else {
         read_pieces(fd, entry, &whole, &bytes);
         if (formats_read(bytes.data, bytes.size, entry->path, &recording, &row->problem) == 0)
-            row->state = is_being_written(fd)
+            row->state = output_is_being_written(fd)
                              ? "running"
                              : state_of(&recording, whole, strcmp(entry->format->name, "sonde") != 0);
         close(fd);

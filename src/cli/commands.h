@@ -12,9 +12,11 @@ extern const struct command command_help;
 extern const struct command command_info;
 extern const struct command command_list;
 extern const struct command command_merge;
+extern const struct command command_page;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_top;
 extern const struct command command_trace;
+extern const struct command command_view;
 
 #endif

@@ -249,6 +249,15 @@ int output_create(char **path, const struct output_context *context, struct err 
     return claimed == CLAIM_OURS ? fd : -1;
 }
 
+/* A lock of our own must not be met by a writer that looks for one. */
+bool output_is_being_written(int fd)
+{
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN);
+    return false;
+}
+
 int output_write(const char *path, const void *data, size_t size, struct err *err)
 {
     struct staged staged = {0};

@@ -6,6 +6,7 @@
 #ifndef SONDE_CLI_OUTPUT_H
 #define SONDE_CLI_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ int output_path(const char *pattern, const char *program_name, const struct outp
  * open. -1 with err.
  */
 int output_create(char **path, const struct output_context *context, struct err *err);
+/* Whether somebody holds that lock. */
+bool output_is_being_written(int fd);
 
 /* The format: `format` when given, else what the path's suffix says (".prof" → "pstats"), else `otherwise`.
  * Either name may be NULL. */

@@ -7,21 +7,101 @@
 #include "base/err.h"
 #include "import/formats.h"
 
+static struct opened_recording *add_row(struct opened *opened, const char *name, struct err *err)
+{
+    struct opened_recording *row = opened->count < OPENED_MAX ? &opened->rows[opened->count] : NULL;
+    if (!row) {
+        err_set(err, "%s: %d recordings are open already", name, OPENED_MAX);
+        return NULL;
+    }
+    *row = (struct opened_recording){.name = strdup(name)};
+    if (row->name)
+        return row;
+    err_set(err, "out of memory");
+    return NULL;
+}
+
+static void clear_row(struct opened_recording *row)
+{
+    tree_clear(&row->tree);
+    functions_clear(&row->functions);
+    if (row->is_fed)
+        follow_clear(&row->follow);
+    recording_clear(&row->recording);
+    free(row->name);
+    *row = (struct opened_recording){0};
+}
+
+static int read_whole(const char *name, const void *data, size_t size, struct recording *recording,
+                      struct err *err)
+{
+    if (formats_read(data, size, name, recording, err) == 0 && native_stacks_name(recording, false, err) == 0)
+        return 0;
+    recording_clear(recording);
+    return -1;
+}
+
 int opened_add(struct opened *opened, const char *name, const void *data, size_t size, struct err *err)
 {
-    if (opened->count == OPENED_MAX)
-        return err_set(err, "%s: %d recordings are open already", name, OPENED_MAX);
-    struct opened_recording *row = &opened->rows[opened->count];
-    *row = (struct opened_recording){.name = strdup(name)};
-    if (!row->name)
-        return err_set(err, "out of memory");
-    if (formats_read(data, size, name, &row->recording, err) < 0 ||
-        native_stacks_name(&row->recording, false, err) < 0) {
-        recording_clear(&row->recording);
-        free(row->name);
+    struct opened_recording *row = add_row(opened, name, err);
+    if (!row)
+        return -1;
+    if (read_whole(name, data, size, &row->recording, err) < 0) {
+        clear_row(row);
         return -1;
     }
     opened->count++;
+    return 0;
+}
+
+int opened_add_live(struct opened *opened, const char *name, struct err *err)
+{
+    struct opened_recording *row = add_row(opened, name, err);
+    if (!row)
+        return -1;
+    row->is_live = row->is_fed = true;
+    if (follow_init(&row->follow, &row->recording, row->name, err) < 0) {
+        clear_row(row);
+        return -1;
+    }
+    opened->count++;
+    return 0;
+}
+
+static void forget_tables(struct opened_recording *row)
+{
+    tree_clear(&row->tree);
+    functions_clear(&row->functions);
+    row->has_tree = row->has_functions = false;
+}
+
+int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err)
+{
+    forget_tables(row);
+    return follow_feed(&row->follow, data, size, err);
+}
+
+int opened_settle(struct opened_recording *row, struct err *err)
+{
+    forget_tables(row);
+    if (row->recording.addresses_count)
+        return OPENED_MUST_REPLACE;
+    if (recording_order_samples(&row->recording, err) < 0)
+        return -1;
+    return recording_compact_calls(&row->recording, err);
+}
+
+int opened_replace(struct opened_recording *row, const void *data, size_t size, struct err *err)
+{
+    struct recording recording = {0};
+    if (row->is_fed)
+        follow_clear(&row->follow);
+    row->is_fed = false;
+    if (read_whole(row->name, data, size, &recording, err) < 0)
+        return -1;
+    forget_tables(row);
+    recording_clear(&row->recording);
+    row->recording = recording;
     return 0;
 }
 
@@ -33,20 +113,10 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
     return NULL;
 }
 
-static void forget_tables(struct opened_recording *row)
-{
-    tree_clear(&row->tree);
-    functions_clear(&row->functions);
-    row->has_tree = row->has_functions = false;
-}
-
 void opened_clear(struct opened *opened)
 {
-    for (uint32_t i = 0; i < opened->count; i++) {
-        forget_tables(&opened->rows[i]);
-        recording_clear(&opened->rows[i].recording);
-        free(opened->rows[i].name);
-    }
+    for (uint32_t i = 0; i < opened->count; i++)
+        clear_row(&opened->rows[i]);
     opened->count = 0;
 }
 

@@ -2,7 +2,8 @@
  * opened: the recordings that a page looks at, numbered from 0 in the order they were opened.
  *
  * Owns them; a zeroed struct holds none. What is dear to make and asked for again and again (the tree of the last
- * selection) is kept with its recording.
+ * selection) is kept with its recording. A recording that is still being made is fed as it grows; ids stay what they
+ * were, so that a page keeps its place.
  */
 #ifndef SONDE_QUERY_OPENED_H
 #define SONDE_QUERY_OPENED_H
@@ -13,6 +14,7 @@
 
 #include "analyse/functions.h"
 #include "analyse/tree.h"
+#include "store/follow.h"
 #include "store/recording.h"
 
 struct err;
@@ -26,6 +28,9 @@ struct opened_recording {
     struct tree tree;
     struct functions functions;
     bool has_tree, has_functions;
+    bool is_live;         /* somebody is still making it */
+    struct follow follow; /* of one that is fed */
+    bool is_fed;
 };
 
 struct opened {
@@ -35,6 +40,16 @@ struct opened {
 
 /* Any format that sonde reads. The bytes may be freed afterwards. */
 int opened_add(struct opened *opened, const char *name, const void *data, size_t size, struct err *err);
+/* A .sonde file that is still being written; nothing is known of it before it was fed and settled. */
+int opened_add_live(struct opened *opened, const char *name, struct err *err);
+int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err);
+/* Makes what was fed fit to be asked about. OPENED_MUST_REPLACE when it has native frames: those get their names in
+ * place, after which nothing can be fed; give the whole file instead. */
+int opened_settle(struct opened_recording *row, struct err *err);
+#define OPENED_MUST_REPLACE 1
+/* The whole file as it is now, in place of what was known; on failure that stays. Nothing can be fed afterwards. */
+int opened_replace(struct opened_recording *row, const void *data, size_t size, struct err *err);
+
 /* NULL with err when there is no such one. */
 struct opened_recording *opened_find(struct opened *opened, uint32_t number, struct err *err);
 void opened_clear(struct opened *opened);

@@ -15,6 +15,8 @@ export interface Engine {
   /** Forgets all recordings. */
   clear(): Promise<void>;
   readonly canOpen: boolean;
+  /** Calls back when a recording has grown or has ended; only a server's can. */
+  follow?(changed: (recording: number) => Promise<void>): void;
 }
 
 /** Text of a block that the page carries (`<script type="text/plain" id=…>`). */
@@ -103,6 +105,25 @@ export class ServerEngine implements Engine {
     const response = await fetch("ask", { method: "POST", body: JSON.stringify(request) });
     if (!response.ok) throw new Error(`sonde answers ${response.status} ${response.statusText}`);
     return new Answer(await response.arrayBuffer());
+  }
+
+  /** While one change is being taken in, those that come are put together: what is slow is done seldom. */
+  follow(changed: (recording: number) => Promise<void>): void {
+    const waiting = new Set<number>();
+    let atWork = false;
+    const take = async (event: MessageEvent<string>) => {
+      waiting.add(JSON.parse(event.data).recording);
+      if (atWork) return;
+      atWork = true;
+      for (const number of waiting) {
+        waiting.delete(number);
+        await changed(number);
+      }
+      atWork = false;
+    };
+    const events = new EventSource("events");
+    events.addEventListener("grown", take);
+    events.addEventListener("ended", take);
   }
 
   async open(): Promise<number> {

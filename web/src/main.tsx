@@ -29,6 +29,19 @@ async function load(engine: Engine, count: number): Promise<void> {
   recordings.value = loaded;
 }
 
+/** Takes in what a recording has become; views ask again, and keep their place because ids stay what they were. */
+function follow(engine: Engine, loaded: Promise<void>): void {
+  engine.follow?.(async (number) => {
+    try {
+      await loaded;
+      const fresh = await loadRecording(engine, number);
+      recordings.value = recordings.value.map((old) => (old.number === number ? fresh : old));
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+    }
+  });
+}
+
 /** Opens files that were dropped or chosen, in place of what was there. */
 export async function openFiles(files: Iterable<File>): Promise<void> {
   const current = engine.value!;
@@ -48,7 +61,9 @@ async function start(): Promise<void> {
   const made: Engine = served ? new ServerEngine() : new WorkerEngine();
   engine.value = made;
   const count = served ? await countServed(made) : await openCarried(made);
-  await load(made, count);
+  const loaded = load(made, count);
+  follow(made, loaded);
+  await loaded;
 }
 
 followTheme();

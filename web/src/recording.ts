@@ -36,6 +36,8 @@ export interface Summary {
   name: string;
   sampled: boolean;
   flat: boolean;
+  /** It is still being made. */
+  live: boolean;
   begin_ns: number;
   end_ns: number;
   meta: Record<string, string>;
