@@ -9,7 +9,7 @@ ARGS   ?=
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all -Dbuildtype=debugoptimized
 SONDE  := build/python/sonde/_bin/sonde
 
-.PHONY: all demo test lint bench asan fuzz wheel install clean help
+.PHONY: all demo test lint bench soak asan fuzz wheel install clean help
 .SUFFIXES:
 
 all: build/build.ninja ## build the program and the Python package in build/python
@@ -40,6 +40,10 @@ lint: all .venv/test.ok ## formatting, compiler warnings, ruff, the layer rules
 
 bench: all .venv/test.ok ## speed against other profilers, as ratios
 	@.venv/bin/python bench/run.py
+	@.venv/bin/python bench/sampling.py
+
+soak: all .venv/test.ok ## nothing grows while a program is sampled for long (MINUTES=30)
+	@.venv/bin/python bench/soak.py $(or $(MINUTES),30)
 
 asan: build-asan/build.ninja ## the tools, readers and analyses under ASan and UBSan
 	@$(TOOLS) ninja -C build-asan --quiet

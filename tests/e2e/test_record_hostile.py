@@ -379,6 +379,30 @@ def test_a_killed_recorder_leaves_the_program_running(chosen_launch):
     assert samplers_in(launch.folder) == []
 
 
+def wakeups(pid):
+    text = pathlib.Path("/proc", pid, "status").read_text()
+    return int(text.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+def test_the_sampler_of_a_killed_recorder_comes_to_rest(modern_launch):
+    launch = modern_launch
+    program = write(launch, "print('begun', flush=True)\ntime.sleep(60)\n")
+    command = [launch.sonde, "record", "--quiet", "-o", launch.folder / "out.sonde", "--"]
+    with launch.start([*command, launch.python.executable, program]) as process:
+        assert process.stdout.readline() == b"begun\n"
+        target = child_named(process.pid, "x.py")
+        (sampler,) = samplers_in(launch.folder)
+        process.kill()
+        until = time.monotonic() + 40
+        woken = 1000
+        while time.monotonic() < until and woken > 100:
+            before = wakeups(sampler)
+            time.sleep(1)
+            woken = wakeups(sampler) - before
+        os.kill(target, signal.SIGKILL)
+    assert woken <= 100
+
+
 def test_full_disk(modern_launch):
     """The program goes on to its end when nothing more can be written."""
     launch = modern_launch

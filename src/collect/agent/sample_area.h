@@ -96,6 +96,7 @@ struct sample_area {
     uint32_t python;
     uint32_t stop;    /* set by the recorder, or before an exec: no more samples */
     uint32_t sampler; /* process id of the sampler; 0 = none */
+    uint32_t drains;  /* counted by the recorder, whenever it empties the rings */
     uint32_t sending; /* the sampler is about to send a signal */
 
     uint32_t code_count, text_used, slot_count;

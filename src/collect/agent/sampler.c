@@ -26,12 +26,14 @@
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
 
-#define STACK_BYTES    (256 * 1024)
-#define TLS_BYTES      8192 /* copied from either side of the thread pointer */
-#define TRIES_MAX      5
-#define PATIENCE_TICKS 200  /* how long a paused sampler waits for the end of an exec */
-#define PATIENCE_MS    500  /* how long the program's start waits for the recorder to have read its code */
-#define ARRIVAL_TRIES  2000 /* turns left to others, until a signal that is on its way has come */
+#define STACK_BYTES     (256 * 1024)
+#define TLS_BYTES       8192 /* copied from either side of the thread pointer */
+#define TRIES_MAX       5
+#define PATIENCE_TICKS  200 /* how long a paused sampler waits for the end of an exec */
+#define PATIENCE_MS     500 /* how long the program's start waits for the recorder to have read its code */
+#define SILENCE_NS      5000000000u
+#define SILENCE_WAIT_US 100000
+#define ARRIVAL_TRIES   2000 /* turns left to others, until a signal that is on its way has come */
 
 static struct stack_reader reader;
 static struct native_walker native;
@@ -135,6 +137,19 @@ static uint64_t find_state(struct thread_watch *unused, uint32_t place)
     return slot->state ? slot->state : task_list_python_state(&reader, (uint32_t)slot->tid);
 }
 
+/* Whether nobody has emptied the rings for a long time: a recorder that was killed, or stopped. */
+static bool is_unheard(void)
+{
+    static uint32_t heard;
+    static uint64_t heard_ns;
+    uint32_t drains = __atomic_load_n(&area->drains, __ATOMIC_RELAXED);
+    uint64_t now_ns = clock_monotonic_ns();
+    if (drains != heard || !heard_ns)
+        heard_ns = now_ns;
+    heard = drains;
+    return now_ns - heard_ns > SILENCE_NS;
+}
+
 /* Two for each thread; the limit is the sampler's own, not the program's. */
 static void allow_descriptors(void)
 {
@@ -167,6 +182,10 @@ static int run_sampler(void *unused)
             continue;
         }
         waited = 0;
+        if (is_unheard()) {
+            usleep(SILENCE_WAIT_US);
+            continue;
+        }
         if (reader.native && native_watch_changed(&libraries))
             native_stack_ask(&native);
         thread_watch_look(&watch);

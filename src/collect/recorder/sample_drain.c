@@ -398,6 +398,7 @@ static void end_thread(struct sample_drain *drain, uint32_t place, const struct 
 
 void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate)
 {
+    __atomic_fetch_add(&drain->area->drains, 1, __ATOMIC_RELAXED);
     drain->ns_per_tick = rate->ns_per_tick;
     uint32_t count =
         drain->area->slot_count < SAMPLE_AREA_SLOTS ? drain->area->slot_count : SAMPLE_AREA_SLOTS;

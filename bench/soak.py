@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Samples a busy program for long, and tells whether anything grows that should not: bench/soak.py [MINUTES]
+
+Looked at every few seconds: the memory and the descriptors of sonde, of the program and of the sampler, and
+the size of the file. The first fifth is for warming up; after that, memory may grow by a twentieth and 2 MiB,
+descriptors not at all, and the file must not grow faster in the second half than in the first.
+"""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
+
+import interpreters  # noqa: E402
+
+MEMORY_SLACK_KIB = 2048
+
+
+def resident_kib(pid):
+    """Without what is shared: the rings of the sampled program are in sonde's address space, too."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(text.split("RssAnon:")[1].split()[0])
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def family(sonde):
+    """{name: process id} of sonde, the program and its sampler."""
+    found = {"sonde": sonde}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = path.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        if int(rest.split()[1]) == sonde:
+            found["sampler" if name == "sonde-sampler" else "program"] = int(path.parent.name)
+    return found
+
+
+def look(pids, file):
+    """One row: {what: number}. The sampler's memory is the program's."""
+    row = {"seconds": time.monotonic(), "file KiB": file.stat().st_size / 1024}
+    for name, pid in pids.items():
+        if name != "sampler":
+            row[f"{name} KiB"] = resident_kib(pid)
+        row[f"{name} descriptors"] = descriptors(pid)
+    return row
+
+
+def watch(process, folder, seconds):
+    rows, pids = [], {}
+    interval = max(1.0, seconds / 300)
+    while process.poll() is None:
+        time.sleep(interval)
+        try:
+            if len(pids) < 3:
+                pids = family(process.pid)
+                continue
+            rows.append(look(pids, folder / "soak.sonde"))
+        except (OSError, IndexError):
+            continue  # it has just ended
+    return rows
+
+
+def growth(rows, what):
+    """The middle value of the second fifth and of the last."""
+    fifth = len(rows) // 5
+    early = statistics.median(row[what] for row in rows[fifth : 2 * fifth])
+    return early, statistics.median(row[what] for row in rows[-fifth:])
+
+
+def file_rates(rows):
+    """KiB a second, in the first and the second half."""
+    begin, middle, end = rows[len(rows) // 5], rows[len(rows) * 3 // 5], rows[-1]
+    return [
+        (late["file KiB"] - early["file KiB"]) / (late["seconds"] - early["seconds"])
+        for early, late in ((begin, middle), (middle, end))
+    ]
+
+
+def judge(rows):
+    """Prints the table; how many rows of it are wrong."""
+    wrong = 0
+    print(f"{'':24}{'early':>10}{'late':>10}")
+    for what in rows[0]:
+        if what == "seconds":
+            continue
+        if what == "file KiB":
+            early, late = file_rates(rows)
+            grown, name = late > 1.25 * early + 1, "file KiB a second"
+        else:
+            early, late = growth(rows, what)
+            slack = early * 0.05 + MEMORY_SLACK_KIB if what.endswith("KiB") else 1
+            grown, name = late > early + slack, what
+        wrong += grown
+        print(f"{name:24}{early:>10.1f}{late:>10.1f}{'  grows!' if grown else ''}")
+    return wrong
+
+
+def main():
+    minutes = float(sys.argv[1]) if sys.argv[1:] else 30
+    usable, _ = interpreters.find()
+    local = [one for one in usable if not one.free_threaded and not one.root]
+    if not interpreters.sonde_program() or not local:
+        sys.exit("sonde is not built, or no Python was found: run make")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        record = [interpreters.sonde_program(), "record", "-o", folder / "soak.sonde", "--"]
+        command = [*record, local[-1].executable, HERE / "soaked.py", str(minutes * 60)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        rows = watch(process, folder, minutes * 60)
+        out, err = process.communicate()
+    print(f"Python {local[-1]!r}, {minutes:g} minutes, {out.decode().strip()} turns, {len(rows)} looks")
+    print(err.decode().strip())
+    if process.returncode or len(rows) < 15:
+        sys.exit(f"the run failed: exit code {process.returncode}, {len(rows)} looks")
+    wrong = judge(rows)
+    print(f"soak: {'nothing grows' if not wrong else f'{wrong} grow'}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

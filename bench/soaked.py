@@ -1,0 +1,55 @@
+"""A program that never comes to an end by itself: threads born and dying, forks, programs started, recursion,
+sleeps, for so many seconds. What it keeps does not grow."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+
+def descend(depth):
+    return descend(depth - 1) if depth else sum(range(200))
+
+
+def short():
+    descend(5)
+    time.sleep(0.001)
+
+
+def work():
+    for depth in range(0, 60, 7):
+        descend(depth)
+    sorted(range(200), key=lambda number: -number)
+
+
+def turn():
+    threads = [threading.Thread(target=short) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for _ in range(200):
+        work()
+    for each in threads:
+        each.join()
+
+
+def main(seconds):
+    end = time.monotonic() + seconds
+    waiting = threading.Event()
+    threading.Thread(target=waiting.wait, daemon=True).start()
+    turns = 0
+    while time.monotonic() < end:
+        turn()
+        turns += 1
+        if turns % 50 == 0:
+            child = os.fork()
+            if child == 0:
+                work()
+                os._exit(0)
+            os.waitpid(child, 0)
+        if turns % 500 == 0:
+            subprocess.run([sys.executable, "-c", "pass"], check=True)
+    print(turns)
+
+
+main(float(sys.argv[1]))
