@@ -1,4 +1,4 @@
-"""The work that samplers are compared on: sampled.py DEPTH SLICES prints what it took, as one line of JSON.
+"""The work that samplers are compared on: sampled.py DEPTH SECONDS prints what it took, as one line of JSON.
 
 Many equal slices, each timed by itself: of these the fastest tenth counts, and the middle. What else runs on
 the machine makes some slices slow; a sampler makes all of them a little slower. With a third word it says
@@ -19,12 +19,13 @@ def descend(depth):
     return total
 
 
-def main(depth, slices):
+def main(depth, seconds):
     times = []
     descend(depth)
-    for _ in range(slices):
+    end = time.perf_counter() + seconds
+    while len(times) < 20 or time.perf_counter() < end:
         start = time.perf_counter()
-        for _ in range(1000):
+        for _ in range(400):
             descend(depth)
         times.append(time.perf_counter() - start)
     times.sort()
@@ -35,4 +36,4 @@ def main(depth, slices):
 if sys.argv[3:]:
     print("ready", flush=True)
     sys.stdin.readline()
-main(int(sys.argv[1]), int(sys.argv[2]))
+main(int(sys.argv[1]), float(sys.argv[2]))

@@ -24,21 +24,20 @@ sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
 
 import interpreters  # noqa: E402
 
-SLICES = 150
+SECONDS = 1.5  # of work in each run
 ATTACH_SECONDS = 1  # after which a tool is there
 # The least share of its speed that the program is to keep.
 TARGETS = {"sonde 1 kHz": 0.97, "sonde --native 1 kHz": 0.95, "sonde -p 100 Hz": 0.99}
 
 
 class Bench:
-    def __init__(self, python, folder):
-        self.python, self.folder = python, folder
+    def __init__(self, python, folder, py_spy, realtime):
+        self.python, self.folder, self.py_spy, self.realtime = python, folder, py_spy, realtime
         self.script = folder / "sampled.py"
-        self.py_spy = find_py_spy(python)
 
     def commands(self, depth):
         """{tool: (command line, attached)}: it runs the work, or takes the process id of work that runs."""
-        work = [self.python.executable, self.script, depth, SLICES]
+        work = [self.python.executable, self.script, depth, SECONDS]
         record = [interpreters.sonde_program(), "record", "-o", self.folder / "bench.sonde"]
         spy = [self.py_spy, "record", "-o", self.folder / "bench.raw", "-f", "raw", "-d", "3600"]
         found = {"none": (work, False)}
@@ -58,15 +57,20 @@ class Bench:
 
     def measure(self, command, attached, depth, pinned):
         """One run: the work's own line, and the CPU that the rest of it used; None when the tool failed."""
-        cpus = {min(os.sched_getaffinity(0))} if pinned else os.sched_getaffinity(0)
+        def prepare():
+            if pinned:
+                os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            elif self.realtime:
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
         options = {
             "stdin": subprocess.PIPE,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "cwd": self.folder,
-            "preexec_fn": lambda: os.sched_setaffinity(0, cpus),
+            "preexec_fn": prepare,
         }
-        work = [self.python.executable, self.script, depth, SLICES, "wait"]
+        work = [self.python.executable, self.script, depth, SECONDS, "wait"]
         entered = self.python.enter([str(word) for word in (work if attached else command)], self.folder)
         before, start = os.times(), time.monotonic()
         with subprocess.Popen(entered, **options) as process:
@@ -92,10 +96,15 @@ class Bench:
         return max(0, used - of_work) / elapsed + (float(said[1]) / 100 if said else 0)
 
 
-def find_py_spy(python):
-    environment, _ = python.peer_environment(["py_spy"])
-    place = pathlib.Path(environment).parent / "py-spy" if environment else None
-    return place if place and place.exists() else shutil.which("py-spy")
+def fetch_py_spy(folder):
+    """py-spy is one program for every Python; a copy in the folder, which a chroot sees too. None = none."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cached = pathlib.Path(home, "sonde", "py-spy")
+    install = [sys.executable, "-m", "pip", "install", "--ignore-installed", "--prefix", cached, "py-spy"]
+    program = cached / "bin" / "py-spy"
+    if not program.exists() and not interpreters.succeeds(install):
+        return None
+    return pathlib.Path(shutil.copy(program, folder / "py-spy"))
 
 
 def better(old, new):
@@ -138,6 +147,11 @@ def parse():
     parser.add_argument("--depths", default="5,100", help="of the recursion; default %(default)s")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tools", default="sonde,py-spy,profiling", help="words in their names; default all")
+    parser.add_argument(
+        "--realtime",
+        action="store_true",
+        help="on a busy machine, as root: run before everything else; for the runs on all cores only",
+    )
     parser.add_argument("--free", action="store_true", help="leave out the runs pinned to one core")
     return parser.parse_args()
 
@@ -151,9 +165,11 @@ def main():
     usable, left_out = interpreters.find()
     print(f"Speed kept under a sampler (best of {options.rounds} rounds; ! = below the target).")
     with tempfile.TemporaryDirectory() as name:
-        shutil.copy(HERE / "sampled.py", name)
+        folder = pathlib.Path(name)
+        py_spy = fetch_py_spy(folder)
+        shutil.copy(HERE / "sampled.py", folder)
         for python in (one for one in usable if not one.free_threaded):
-            bench = Bench(python, pathlib.Path(name))
+            bench = Bench(python, folder, py_spy, options.realtime)
             for depth in options.depths.split(","):
                 for pinned in (False,) if options.free else (False, True):
                     title = f"Python {python!r}, depth {depth}" + (", one core" if pinned else "")

@@ -23,8 +23,8 @@ def work():
     sorted(range(200), key=lambda number: -number)
 
 
-def turn():
-    threads = [threading.Thread(target=short) for _ in range(4)]
+def turn(born):
+    threads = [threading.Thread(target=short) for _ in range(born)]
     for each in threads:
         each.start()
     for _ in range(200):
@@ -39,7 +39,7 @@ def main(seconds):
     threading.Thread(target=waiting.wait, daemon=True).start()
     turns = 0
     while time.monotonic() < end:
-        turn()
+        turn(4 * (turns % 10 == 0))
         turns += 1
         if turns % 50 == 0:
             child = os.fork()

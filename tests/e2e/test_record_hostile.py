@@ -367,7 +367,8 @@ def test_a_killed_recorder_leaves_the_program_running(chosen_launch):
     with launch.start([*command, launch.python.executable, program]) as process:
         assert process.stdout.readline() == b"begun\n"
         recorder = process.pid if not launch.python.root else child_named(process.pid, "/sonde record")
-        assert samplers_in(launch.folder)
+        while not samplers_in(launch.folder):
+            time.sleep(0.01)
         os.kill(recorder, signal.SIGKILL)
     after = launch.folder / "after"
     until = time.monotonic() + 30
@@ -391,6 +392,8 @@ def test_the_sampler_of_a_killed_recorder_comes_to_rest(modern_launch):
     with launch.start([*command, launch.python.executable, program]) as process:
         assert process.stdout.readline() == b"begun\n"
         target = child_named(process.pid, "x.py")
+        while not samplers_in(launch.folder):
+            time.sleep(0.01)
         (sampler,) = samplers_in(launch.folder)
         process.kill()
         until = time.monotonic() + 40
