@@ -3,7 +3,8 @@
 
 Looked at every few seconds: the memory and the descriptors of sonde, of the program and of the sampler, and
 the size of the file. The first fifth is for warming up; after that, memory may grow by a twentieth and 2 MiB,
-descriptors not but for threads that live just then, and the file must not grow faster in the second half than in the first.
+descriptors not, but for threads that live just then; the file must not grow faster in the second half than in
+the first.
 """
 
 import os

@@ -1,6 +1,8 @@
 """Fixtures of the end-to-end tests: the built program, every Python found, one run under the other."""
 
+import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,7 @@ FREE_THREADED = [interpreter for interpreter in FOUND if interpreter.free_thread
 USABLE = [interpreter for interpreter in FOUND if not interpreter.free_threaded]
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and what they start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+SPEEDSCOPE = {"speedscope": "1.25.0", "jsdom": "29.1.1"}
 PROGRAMS = interpreters.REPOSITORY / "tests" / "e2e" / "programs"
 
 
@@ -160,3 +163,34 @@ def free_threaded_launch(request, sonde, tmp_path):
 @pytest.fixture
 def modern_launch(sonde, modern, tmp_path):
     return Launcher(sonde, modern, tmp_path)
+
+
+def installed(modules):
+    for name, version in SPEEDSCOPE.items():
+        package = modules / name / "package.json"
+        if not package.exists() or json.loads(package.read_text())["version"] != version:
+            return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def speedscope():
+    """speedscope's own importer: a file → the document that speedscope makes of it."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        pytest.skip("node and npm are not installed")
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = pathlib.Path(home, "sonde", "peers-node")
+    folder.mkdir(parents=True, exist_ok=True)
+    packages = [f"{name}@{version}" for name, version in SPEEDSCOPE.items()]
+    install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", *packages]
+    if not installed(folder / "node_modules") and not interpreters.succeeds(install):
+        pytest.skip("speedscope cannot be installed: npm does not reach its registry")
+    script = PROGRAMS.parent / "speedscope_import.cjs"
+
+    def read_file(file):
+        command = ["node", script, folder / "node_modules", file]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    return read_file

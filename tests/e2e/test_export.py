@@ -1,20 +1,17 @@
 """What sonde export writes is read by the programs that it is written for: speedscope itself, gprof2dot."""
 
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import xml.etree.ElementTree
 
-import interpreters
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLED = HERE.parent / "golden" / "inputs" / "sampled.sonde"
 TRACED = HERE.parent / "golden" / "inputs" / "small.sonde"
-PEERS = {"speedscope": "1.25.0", "jsdom": "29.1.1"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -27,30 +24,6 @@ def run(*words):
 def export(sonde, folder, name, *words, recording=SAMPLED):
     run(sonde, "export", "-o", folder / name, *words, recording)
     return folder / name
-
-
-def installed(modules):
-    for name, version in PEERS.items():
-        package = modules / name / "package.json"
-        if not package.exists() or json.loads(package.read_text())["version"] != version:
-            return False
-    return True
-
-
-@pytest.fixture(scope="session")
-def speedscope():
-    """speedscope's own importer: a file → the document that speedscope makes of it."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node and npm are not installed")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = pathlib.Path(home, "sonde", "peers-node")
-    folder.mkdir(parents=True, exist_ok=True)
-    packages = [f"{name}@{version}" for name, version in PEERS.items()]
-    install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", *packages]
-    if not installed(folder / "node_modules") and not interpreters.succeeds(install):
-        pytest.skip("speedscope cannot be installed: npm does not reach its registry")
-    script = HERE / "speedscope_import.cjs"
-    return lambda file: json.loads(run("node", script, folder / "node_modules", file))
 
 
 def frame_names(document):
