@@ -179,6 +179,17 @@ static enum dump_state state_in_call(const struct reader *r, const struct thread
     return DUMP_IDLE;
 }
 
+/* Where the kernel does not tell what a thread has called. */
+static enum dump_state coarse_state(const struct reader *r, const struct kernel_thread *kernel)
+{
+    struct task task = {0};
+    if (!task_list_open(&task, r->pid, kernel->tid))
+        return DUMP_UNKNOWN;
+    char state = task_list_state(&task);
+    task_list_close(&task);
+    return state == 'R' ? DUMP_ACTIVE : state ? DUMP_IDLE : DUMP_UNKNOWN;
+}
+
 static enum dump_state process_state(const struct reader *r, const struct threads_row *row,
                                      const struct kernel_thread *kernel)
 {
@@ -186,14 +197,15 @@ static enum dump_state process_state(const struct reader *r, const struct thread
     struct bytes text = {0};
     struct kernel_call call = {.number = -1};
     snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", r->pid, kernel->tid);
-    enum dump_state state = DUMP_UNKNOWN;
+    enum dump_state state;
     if (bytes_read_file(&text, path, TEXT_BYTES, NULL) == 0 && text.size) {
         bytes_put_u8(&text, 0); /* "running", or the number of the call and its arguments */
         if (sscanf((char *)text.data, "%" SCNd64 " %" SCNx64 " %" SCNx64, &call.number, &call.first,
                    &call.second) < 1)
             call.number = -1;
         state = state_in_call(r, row, &call);
-    }
+    } else
+        state = coarse_state(r, kernel);
     bytes_clear(&text);
     return state;
 }
