@@ -122,7 +122,9 @@ static const struct option options[] = {
      "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
      "no Python."},
     {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
-     "Sample a Python that runs already. It is not restarted, and runs on when sampling ends."},
+     "Sample a Python that runs already. Its running threads are held for about 20 us a sample: at 1000 Hz "
+     "that costs "
+     "it a few percent, at -r 100 less than one. It runs on when sampling ends."},
     {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL,
      "With --pid: sample the Python processes that it starts, too. Those of a program that sonde starts "
      "always are, "
@@ -150,7 +152,7 @@ const struct command command_record = {
     .name = "record",
     .group = "Record",
     .summary = "Sample where a program spends its time",
-    .arguments = RUN_ARGUMENTS,
+    .arguments = RUN_ARGUMENTS "\n-p PID",
     .description =
         "Runs the program under its own interpreter and notes at random instants what each of its "
         "threads does. "
@@ -160,8 +162,10 @@ const struct command command_record = {
         "(which the "
         "program gets as well). The recording is then written at once; a program that goes on is "
         "not killed but waited for, and its exit code is passed on.",
-    .examples = "sonde record sim.py --steps 10\trecords into sim.<run id>.sonde\n"
-                "sonde record -r 200 -m pytest tests/\ttwo hundred samples a second\n",
+    .examples =
+        "sonde record sim.py --steps 10\trecords into sim.<run id>.sonde\n"
+        "sonde record -r 200 -m pytest tests/\ttwo hundred samples a second\n"
+        "sonde record -p 4711 -d 10 -f flamegraph -o x.svg\tten seconds of a program that runs already\n",
     .options = options,
     .defaults = &defaults,
     .values_size = sizeof(struct values),

@@ -111,6 +111,7 @@ struct sample_area {
     uint64_t unasked;           /* running threads, when the program uses every real-time signal itself */
     uint64_t lost_full;         /* the ring was full */
     uint64_t lost_threads;      /* no slot was free */
+    uint64_t lost_held;         /* from outside: the thread could not be held */
     uint64_t rejected[WALK_REASONS];
     uint64_t sampler_cpu_ns;
     uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */

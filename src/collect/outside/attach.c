@@ -90,8 +90,9 @@ static void take_children(struct attach *attach, char *text)
             return;
         while (*end == ' ' || *end == '\n')
             end++;
-        if (pid && !find_process(attach, pid))
-            add_process(attach, pid);
+        struct attach_process *child = pid && !find_process(attach, pid) ? add_process(attach, pid) : NULL;
+        if (child) /* most that are forked become another program at once */
+            child->next_try_ns = clock_monotonic_ns() + FIRST_PAUSE_NS;
     }
 }
 

@@ -29,6 +29,8 @@
 struct attached_thread {
     uint32_t generation; /* of the slot when this was made */
     uint32_t tid;        /* as the process itself numbers it, which may be in another namespace */
+    uint32_t misses;     /* looks in a row that have found no Python state of it */
+    uint64_t next_look;  /* the tick of the next one: threads that never run Python are many */
     struct hold pending; /* asked to stand still, has not answered yet */
     struct read_ahead_list *list;
 };
@@ -63,6 +65,8 @@ static struct attached_thread *thread_at(struct attached *attached, uint32_t pla
     if (thread->generation != slot->generation) {
         thread->generation = slot->generation;
         thread->tid = thread_states_own_tid(attached->pid, (uint32_t)slot->tid);
+        thread->misses = 0;
+        thread->next_look = 0;
         attached->pending -= thread->pending.tid != 0;
         thread->pending = (struct hold){0};
         if (thread->list)
@@ -76,9 +80,15 @@ static struct attached_thread *thread_at(struct attached *attached, uint32_t pla
 /* Looked up anew where the last one is no longer this thread's. */
 static uint64_t state_of(struct attached *attached, struct attached_thread *thread, struct sample_slot *slot)
 {
-    if (!thread_states_is_of(&attached->states, slot->state, thread->tid))
-        slot->state = thread_states_find(&attached->states, thread->tid, slot->tid == attached->pid,
-                                         attached->area->ticks_done);
+    uint64_t tick = attached->area->ticks_done;
+    if (thread_states_is_of(&attached->states, slot->state, thread->tid))
+        return slot->state;
+    slot->state = 0;
+    if (tick < thread->next_look)
+        return 0;
+    slot->state = thread_states_find(&attached->states, thread->tid, slot->tid == attached->pid, tick);
+    thread->misses = slot->state ? 0 : thread->misses + 1;
+    thread->next_look = slot->state ? 0 : tick + (1u << (thread->misses < 6 ? thread->misses : 6));
     return slot->state;
 }
 
@@ -136,6 +146,15 @@ static void sample_held(struct attached *attached, uint32_t place, struct hold *
     read_ahead_end(&attached->ahead);
 }
 
+/* A thread that has ended owes nothing; one that somebody else traces does. */
+static void count_lost(struct attached *attached, uint32_t place)
+{
+    struct sample_slot *slot = &attached->area->slots[place];
+    if (task_list_is_alive(&attached->watched[place].task))
+        attached->area->lost_held += slot->due;
+    slot->due = 0;
+}
+
 static void sample_runner(struct thread_watch *watch, uint32_t place)
 {
     struct attached *attached = watch->context;
@@ -160,6 +179,7 @@ static void sample_runner(struct thread_watch *watch, uint32_t place)
         attached->pending++;
         break;
     case HOLD_GONE:
+        count_lost(attached, place);
         break;
     }
 }

@@ -435,6 +435,8 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
     for (int reason = 0; reason < WALK_REASONS; reason++)
         note(drain, area->rejected[reason], walk_reason_text((enum walk_reason)reason));
     note(drain, area->lost_full, "samples lost because the recorder was too slow");
+    note(drain, area->lost_held,
+         "samples lost because a thread could not be held: another process traced it");
     note(drain, area->lost_threads, "times that a thread could not be sampled because there were too many");
     if (drain->space && !drain->counts.native.samples && native_space_problem(drain->space))
         note(drain, drain->counts.samples, native_space_problem(drain->space));
@@ -447,7 +449,7 @@ struct sample_counts sample_drain_counts(const struct sample_drain *drain)
 {
     const struct sample_area *area = drain->area;
     struct sample_counts counts = drain->counts;
-    counts.errors += area->lost_full;
+    counts.errors += area->lost_full + area->lost_held;
     counts.sampler_cpu_ns = area->sampler_cpu_ns;
     counts.looks = area->looks;
     for (uint32_t i = 0; i < SAMPLE_AREA_LATENESS; i++)
