@@ -78,3 +78,20 @@ def test_shares(launch):
         share = nanoseconds / sum(spent.values())
         deviation = math.sqrt(total * share * (1 - share))
         assert abs(counts[name] - total * share) < DEVIATIONS * deviation + late, (name, share, counts, late)
+
+
+def test_a_torn_stack_would_be_noticed(modern_launch):
+    """The grammar is strict: it refuses most stacks that lack a frame, or whose top is another's."""
+    launch = modern_launch
+    program = launch.program("grammar.py")
+    grammar = Grammar(program)
+    assert record(launch, program, "2", rate=10000).returncode == 0
+    rows = of_program_only(Samples(launch.folder / "out.sonde").rows, grammar)
+    stacks = [stack for stack in {row.stack for row in rows} if len(stack) > 5]
+    stacks = [stack for stack in stacks if all(map(grammar.is_own, stack[:5]))]
+    stacks = [stack for stack in stacks if not {"descend", "fail"} & {frame.name for frame in stack}]
+    lacking = [stack[:at] + stack[at + 1 :] for stack in stacks for at in range(1, 4)]
+    mixed = [stack[:2] + other[2:] for stack, other in zip(stacks, stacks[1:]) if stack[2] != other[2]]
+    assert len(lacking) > 60 and len(mixed) > 10
+    assert sum(map(grammar.is_legal, lacking)) < 0.2 * len(lacking)
+    assert sum(map(grammar.is_legal, mixed)) < 0.3 * len(mixed)
