@@ -8,7 +8,7 @@
 #include "python/threads.h"
 #include "unwind/elf_file.h"
 
-enum { THREADS_MAX = 64, PTHREAD_BYTES = 0x400 };
+enum { THREADS_MAX = 64, RECORD_WORDS = 0x100 };
 
 /* What is looked up in a file's tables of symbols. */
 enum symbol { RUNTIME, CODE_TYPE, FRAME_TYPE, DEBUG_BUILD, SYMBOLS };
@@ -206,28 +206,39 @@ static bool is_tid(const uint32_t *tids, size_t count, uint32_t number)
     return false;
 }
 
-/* Narrows the offsets at which a thread's number lies down to those that hold for this thread too. */
-static void keep_offsets(const struct memory *memory, uint64_t thread, const uint32_t *tids, size_t count,
-                         bool *possible)
+/* What pthread_ts point to. */
+struct records {
+    size_t count;
+    uint32_t words[THREADS_MAX][RECORD_WORDS];
+};
+
+/* Numbers of the process's threads, each another one: in a container they are small, and match much else. */
+static bool holds_tids(const struct records *records, size_t word, const uint32_t *tids, size_t count)
 {
-    uint32_t words[PTHREAD_BYTES / sizeof(uint32_t)];
-    if (!memory_read(memory, thread, words, sizeof words))
-        return;
-    for (size_t i = 0; i < PTHREAD_BYTES / sizeof *words; i++)
-        possible[i] = possible[i] && is_tid(tids, count, words[i]);
+    for (size_t i = 0; i < records->count; i++) {
+        if (!is_tid(tids, count, records->words[i][word]))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (records->words[i][word] == records->words[k][word])
+                return false;
+    }
+    return records->count > 0;
 }
 
 uint32_t target_python_tid_offset(const struct target_python *python, const struct memory *memory,
                                   const uint32_t *tids, size_t count)
 {
     struct threads_row rows[THREADS_MAX];
-    bool possible[PTHREAD_BYTES / sizeof(uint32_t)];
-    memset(possible, 1, sizeof possible);
+    struct records records = {0};
     ssize_t threads = threads_list(&python->layout, memory, python->runtime, rows, THREADS_MAX);
     for (ssize_t i = 0; i < threads && i < THREADS_MAX; i++)
-        keep_offsets(memory, rows[i].thread_id, tids, count, possible);
-    for (uint32_t i = 1; threads > 0 && i < PTHREAD_BYTES / sizeof(uint32_t); i++)
-        if (possible[i])
-            return i * sizeof(uint32_t);
+        records.count +=
+            memory_read(memory, rows[i].thread_id, records.words[records.count], sizeof records.words[0]);
+    /* The GNU library keeps it in the second half; others at the beginning. */
+    for (size_t i = 0; i < RECORD_WORDS; i++) {
+        size_t word = (i + RECORD_WORDS / 2) % RECORD_WORDS;
+        if (holds_tids(&records, word, tids, count))
+            return (uint32_t)(word * sizeof(uint32_t));
+    }
     return 0;
 }
