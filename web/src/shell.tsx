@@ -7,6 +7,7 @@ import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
 import { count, time } from "./numbers";
 import type { Summary } from "./recording";
+import { Strip } from "./strip";
 import { busy, dark, engine, matches, problem, recording, recordings, search, theme, view } from "./state";
 import { VIEWS } from "./views";
 
@@ -155,6 +156,7 @@ export function Shell({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
         </p>
       )}
       <Main openFiles={openFiles} />
+      {recording.value && <Strip recording={recording.value} />}
       <Help />
     </>
   );
