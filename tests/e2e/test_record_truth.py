@@ -7,6 +7,7 @@ from samples import Grammar, Samples, record
 
 STACKS_WANTED = 100_000
 RUNS_MAX = 30  # two or three will do, unless the machine is busy
+SHARES_RUNS_MAX = 3  # until one has a machine to itself
 ERRORS_ALLOWED = 0.001
 DEVIATIONS = 4.5  # one run in 15,000 of an honest sampler fails, over nine Pythons and three shares
 
@@ -63,21 +64,32 @@ def test_no_stack_that_never_was(launch):
     assert found.deepest > 100
 
 
+def late_share(found):
+    """The share of the instants that may have been looked at too late to show the right function: none when
+    99 of 100 were less than 2 ms late. On a busy machine the sampler waits for a CPU, too, and says so."""
+    for name, share in (("late_us_99", 0), ("late_us_90", 0.1), ("late_us_50", 0.5)):
+        if int(found.data["meta"][name]) <= 2048:
+            return share
+    return 1
+
+
 def test_shares(launch):
     """The instants are those of a Poisson process, so the count of a share p of n samples is binomial,
-    whatever the program does in between. It tells the true shares itself. Only where the sampler itself had
-    to wait for a CPU, which the recording says, may a sample show a later place."""
-    done = record(launch, launch.program("shares.py"), "3", "10", rate=4000)
-    assert (done.returncode, done.stderr) == (0, b"")
+    whatever the program does in between. It tells the true shares itself."""
+    for _ in range(SHARES_RUNS_MAX):
+        done = record(launch, launch.program("shares.py"), "3", "10", rate=4000)
+        assert (done.returncode, done.stderr) == (0, b"")
+        found = Samples(launch.folder / "out.sonde")
+        if late_share(found) == 0:
+            break
     spent = dict(zip(("most", "some", "few"), map(int, done.stdout.split())))
-    found = Samples(launch.folder / "out.sonde")
-    counts, late = found.counts(*spent), found.noted("late")
+    counts, late = found.counts(*spent), late_share(found)
     total = sum(counts.values())
     assert total > 8000
     for name, nanoseconds in spent.items():
         share = nanoseconds / sum(spent.values())
-        deviation = math.sqrt(total * share * (1 - share))
-        assert abs(counts[name] - total * share) < DEVIATIONS * deviation + late, (name, share, counts, late)
+        bound = DEVIATIONS * math.sqrt(total * share * (1 - share)) + late * total
+        assert abs(counts[name] - total * share) < bound, (name, share, counts, late)
 
 
 def test_a_torn_stack_would_be_noticed(modern_launch):
