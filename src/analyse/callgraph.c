@@ -341,6 +341,7 @@ int callgraph_build(const struct recording *recording, const struct selection *s
 {
     struct functions functions = {0};
     struct places places = {0};
+    *graph = (struct callgraph){0};
     int result = functions_build(recording, selection, &functions, err);
 
     if (result == 0)

@@ -22,9 +22,14 @@ struct line_heat {
     uint32_t count;
 };
 
-/* `file`: a string of the recording. */
-int line_heat_build(const struct recording *recording, const struct selection *selection, uint32_t file,
-                    struct line_heat *heat, struct err *err);
+/* Whose lines. */
+struct line_heat_of {
+    uint32_t file; /* a string of the recording */
+    uint32_t code; /* one function of the file; 0 = all */
+};
+
+int line_heat_build(const struct recording *recording, const struct selection *selection,
+                    struct line_heat_of of, struct line_heat *heat, struct err *err);
 void line_heat_clear(struct line_heat *heat);
 
 #endif

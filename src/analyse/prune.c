@@ -50,6 +50,16 @@ void prune_by_limits(struct callgraph *graph, const struct prune_limits *limits)
     drop_loose_calls(graph);
 }
 
+void prune_to_hottest(struct callgraph *graph, uint32_t count)
+{
+    for (uint32_t i = 0; i < graph->function_count; i++) {
+        struct callgraph_function *function = &graph->functions[i];
+        function->kept = function->kept && count;
+        count -= function->kept;
+    }
+    drop_loose_calls(graph);
+}
+
 /* "json/__init__:1:f" may also be called "__init__:1:f". */
 static bool fits(const char *glob, const char *name)
 {

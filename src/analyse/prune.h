@@ -21,6 +21,9 @@ struct prune_limits {
 };
 void prune_by_limits(struct callgraph *graph, const struct prune_limits *limits);
 
+/* The hottest functions alone, at most `count`. */
+void prune_to_hottest(struct callgraph *graph, uint32_t count);
+
 /* Whether a glob over "module:line:function" selects the function. */
 bool prune_matches(const struct callgraph_function *function, const char *glob);
 

@@ -1,8 +1,8 @@
 /* codes: every function of a recording by its id, as the page names them; asked for once. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/labels.h"
+#include "analyse/own_code.h"
 #include "base/err.h"
 #include "query/answer.h"
 #include "query/opened.h"
@@ -33,12 +33,9 @@ static int put_texts(struct answer *answer, const struct recording *recording, c
     return failed ? -1 : 0;
 }
 
-/* The sampler does not ask where a file lies; the path tells. */
 static uint8_t flags_of(const struct recording *recording, const struct code *code)
 {
-    const char *file = recording_text(recording, code->file);
-    bool is_library = labels_library_path(file) || strncmp(file, "<frozen ", 8) == 0;
-    return code->flags | (is_library ? CODE_LIBRARY : 0);
+    return code->flags | (own_code_is_library(recording, code) ? CODE_LIBRARY : 0);
 }
 
 static int put_numbers(struct answer *answer, const struct recording *recording)

@@ -43,6 +43,8 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
                   struct answer *answer, struct err *err)
 {
     struct opened_recording *other = opened_find(opened, request->other, err);
+    if (other && request->own)
+        other = opened_own(other, err);
     struct difference_side before, after;
     struct difference difference;
     const struct selection all = {.idle = request->selection.idle};

@@ -1,4 +1,4 @@
-/* graph: the call graph above the given shares, in graphviz's language. */
+/* graph: the call graph above the given shares, in graphviz's language; `code`: the function of each node. */
 #include "analyse/callgraph.h"
 #include "analyse/prune.h"
 #include "base/err.h"
@@ -30,6 +30,34 @@ static int put_graph(const struct callgraph *graph, const struct request *reques
     return result;
 }
 
+static void put_codes(const struct callgraph *graph, struct answer *answer)
+{
+    uint32_t *code = answer_numbers(answer, "code", callgraph_kept_functions(graph));
+    for (uint32_t i = 0; code && i < graph->function_count; i++)
+        if (graph->functions[i].kept)
+            *code++ = graph->functions[i].code;
+}
+
+static void put_number(struct answer *answer, const char *key, uint64_t value)
+{
+    json_key(&answer->json, key);
+    json_unsigned(&answer->json, value);
+}
+
+/* "above": what the thresholds leave; "functions", "calls": what is drawn of that. */
+static void prune(struct callgraph *graph, const struct request *request, struct answer *answer)
+{
+    const struct prune_limits limits = {.function_share = request->node_share,
+                                        .call_share = request->edge_share};
+    put_number(answer, "all_functions", graph->function_count);
+    prune_by_limits(graph, &limits);
+    put_number(answer, "functions_above", callgraph_kept_functions(graph));
+    if (request->limit)
+        prune_to_hottest(graph, request->limit);
+    put_number(answer, "functions", callgraph_kept_functions(graph));
+    put_number(answer, "calls", callgraph_kept_calls(graph));
+}
+
 int graph_query(struct opened *opened, struct opened_recording *row, const struct request *request,
                 struct answer *answer, struct err *err)
 {
@@ -37,15 +65,10 @@ int graph_query(struct opened *opened, struct opened_recording *row, const struc
     struct callgraph graph;
     if (callgraph_build(&row->recording, &request->selection, &graph, err) < 0)
         return -1;
-    const struct prune_limits limits = {.function_share = request->node_share,
-                                        .call_share = request->edge_share};
-    prune_by_limits(&graph, &limits);
+    prune(&graph, request, answer);
     if (request->by_self)
         callgraph_weigh_by_self(&graph);
-    json_key(&answer->json, "functions");
-    json_unsigned(&answer->json, callgraph_kept_functions(&graph));
-    json_key(&answer->json, "calls");
-    json_unsigned(&answer->json, callgraph_kept_calls(&graph));
+    put_codes(&graph, answer);
     int result = put_graph(&graph, request, answer, err);
     callgraph_clear(&graph);
     return result;

@@ -11,7 +11,8 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
 {
     (void)opened;
     struct line_heat heat;
-    if (line_heat_build(&row->recording, &request->selection, request->file, &heat, err) < 0)
+    const struct line_heat_of of = {request->file, request->code};
+    if (line_heat_build(&row->recording, &request->selection, of, &heat, err) < 0)
         return -1;
     double *self = answer_reals(answer, "self_ns", heat.count);
     for (uint32_t i = 0; self && i < heat.count; i++)

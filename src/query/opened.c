@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/native_stacks.h"
+#include "analyse/own_code.h"
 #include "base/err.h"
 #include "import/formats.h"
 
@@ -21,8 +22,21 @@ static struct opened_recording *add_row(struct opened *opened, const char *name,
     return NULL;
 }
 
+/* Its name and most of its recording are the whole one's. */
+static void forget_own(struct opened_recording *row)
+{
+    if (!row->own)
+        return;
+    tree_clear(&row->own->tree);
+    functions_clear(&row->own->functions);
+    own_code_clear(&(struct own_code){row->own->recording});
+    free(row->own);
+    row->own = NULL;
+}
+
 static void clear_row(struct opened_recording *row)
 {
+    forget_own(row);
     tree_clear(&row->tree);
     functions_clear(&row->functions);
     if (row->is_fed)
@@ -75,15 +89,21 @@ static void forget_tables(struct opened_recording *row)
     row->has_tree = row->has_functions = false;
 }
 
-int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err)
+static void forget_all(struct opened_recording *row)
 {
     forget_tables(row);
+    forget_own(row);
+}
+
+int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err)
+{
+    forget_all(row);
     return follow_feed(&row->follow, data, size, err);
 }
 
 int opened_settle(struct opened_recording *row, struct err *err)
 {
-    forget_tables(row);
+    forget_all(row);
     if (row->recording.addresses_count)
         return OPENED_MUST_REPLACE;
     if (recording_order_samples(&row->recording, err) < 0)
@@ -99,7 +119,7 @@ int opened_replace(struct opened_recording *row, const void *data, size_t size, 
     row->is_fed = false;
     if (read_whole(row->name, data, size, &recording, err) < 0)
         return -1;
-    forget_tables(row);
+    forget_all(row);
     recording_clear(&row->recording);
     row->recording = recording;
     return 0;
@@ -111,6 +131,24 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
         return &opened->rows[number];
     err_set(err, "recording %u is not open; there are %u", number, opened->count);
     return NULL;
+}
+
+struct opened_recording *opened_own(struct opened_recording *row, struct err *err)
+{
+    struct own_code own = {0};
+    if (row->own)
+        return row->own;
+    if (own_code_build(&row->recording, &own, err) < 0)
+        return NULL;
+    row->own = calloc(1, sizeof *row->own);
+    if (row->own)
+        *row->own =
+            (struct opened_recording){.name = row->name, .recording = own.recording, .is_live = row->is_live};
+    else
+        own_code_clear(&own);
+    if (!row->own)
+        err_set(err, "out of memory");
+    return row->own;
 }
 
 void opened_clear(struct opened *opened)

@@ -31,6 +31,7 @@ struct opened_recording {
     bool is_live;         /* somebody is still making it */
     struct follow follow; /* of one that is fed */
     bool is_fed;
+    struct opened_recording *own; /* the same without the frames of libraries, once it was asked for */
 };
 
 struct opened {
@@ -52,6 +53,8 @@ int opened_replace(struct opened_recording *row, const void *data, size_t size, 
 
 /* NULL with err when there is no such one. */
 struct opened_recording *opened_find(struct opened *opened, uint32_t number, struct err *err);
+/* The same recording without the frames of libraries (analyse/own_code.h), made when first asked for; `row` keeps it. */
+struct opened_recording *opened_own(struct opened_recording *row, struct err *err);
 void opened_clear(struct opened *opened);
 
 /* Tables of the selection, kept until another selection is asked for; NULL with err when memory ran out. */

@@ -11,11 +11,10 @@ static const struct {
     const char *name;
     query_function *function;
 } table[] = {
-    {"activity", activity_query},     {"codes", codes_query},
-    {"compare", compare_query},       {"functions", functions_query},
-    {"graph", graph_query},           {"lines", lines_query},
-    {"recordings", recordings_query}, {"stacks", stacks_query},
-    {"summary", summary_query},       {"time", time_query},
+    {"activity", activity_query},   {"codes", codes_query},           {"compare", compare_query},
+    {"functions", functions_query}, {"graph", graph_query},           {"groups", groups_query},
+    {"lines", lines_query},         {"recordings", recordings_query}, {"stacks", stacks_query},
+    {"summary", summary_query},     {"threads", threads_query},       {"time", time_query},
 };
 
 static query_function *find(const char *name)
@@ -32,6 +31,8 @@ static int answer_to(struct opened *opened, const struct request *request, struc
     if (!function)
         return err_set(err, "the page asks for \"%s\", which this sonde does not know", request->ask);
     struct opened_recording *row = opened_find(opened, request->recording, err);
+    if (row && request->own)
+        row = opened_own(row, err);
     if (!row)
         return -1;
     struct answer answer = {0};

@@ -28,10 +28,12 @@ QUERIES_DECLARE(codes_query);
 QUERIES_DECLARE(compare_query);
 QUERIES_DECLARE(functions_query);
 QUERIES_DECLARE(graph_query);
+QUERIES_DECLARE(groups_query);
 QUERIES_DECLARE(lines_query);
 QUERIES_DECLARE(recordings_query);
 QUERIES_DECLARE(stacks_query);
 QUERIES_DECLARE(summary_query);
+QUERIES_DECLARE(threads_query);
 QUERIES_DECLARE(time_query);
 
 /* Appends the answer to the request (JSON text) to `out`; whatever is wrong becomes an answer that says so. */

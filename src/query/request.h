@@ -25,10 +25,12 @@ struct request {
     uint32_t code;           /* the chosen function */
     uint32_t file;           /* the chosen file, a string of the recording */
     uint32_t columns;        /* width of the picture in pixels */
+    uint32_t limit;          /* at most so many; 0 = all */
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
     bool fold; /* recursion */
+    bool own;  /* without the frames of libraries */
     struct selection selection;
 };
 

@@ -130,12 +130,74 @@ static void test_unknown_fields_are_passed_over(void **state)
     assert_int_equal(request.selection.begin_ns, UINT64_C(4000000000000));
 }
 
+static const char with_library[] =
+    "main (/home/me/x.py:1);loads (/usr/lib/python3.12/json/__init__.py:3) 60\n"
+    "main (/home/me/x.py:1) 40\n";
+
+static uint32_t items(struct opened *opened, const char *json, const char *name)
+{
+    struct bytes out = {0};
+    uint32_t count;
+    char *head = ask(opened, json, &out);
+    array(&out, head, name, &count);
+    free(head);
+    bytes_clear(&out);
+    return count;
+}
+
+static void test_libraries_can_be_left_out(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct err err = {0};
+    assert_int_equal(opened_add(opened, "x.txt", with_library, sizeof with_library - 1, &err), 0);
+    for (int i = 0; i < 2; i++) { /* both are kept: one does not spoil the other */
+        assert_int_equal(items(opened, "{\"ask\":\"functions\"}", "self_ns"), 2);
+        assert_int_equal(items(opened, "{\"ask\":\"functions\",\"own\":true}", "self_ns"), 1);
+        assert_int_equal(items(opened, "{\"ask\":\"stacks\",\"own\":true}", "total"), 2);
+    }
+    opened_clear(opened);
+    free(opened);
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct err err = {0};
+    struct bytes out = {0};
+    assert_int_equal(opened_add(opened, "x.txt", with_library, sizeof with_library - 1, &err), 0);
+    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"module\"}", "self_ns"), 2);
+    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"file\"}", "name_at"), 3);
+    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"thread\"}", "total_ns"), 1);
+    char *head = ask(opened, "{\"ask\":\"groups\",\"view\":\"colour\"}", &out);
+    assert_memory_equal(head, "{\"error\":\"", 10);
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
+static void test_graph_is_cut_to_the_hottest(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    open_collapsed(opened);
+    assert_int_equal(items(opened, "{\"ask\":\"graph\"}", "code"), 3);
+    assert_int_equal(items(opened, "{\"ask\":\"graph\",\"limit\":2}", "code"), 2);
+    opened_clear(opened);
+    free(opened);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacks_are_levels),
         cmocka_unit_test(test_bottom_up_begins_at_the_leaves),
         cmocka_unit_test(test_what_is_wrong_is_said),
+        cmocka_unit_test(test_libraries_can_be_left_out),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_graph_is_cut_to_the_hottest),
         cmocka_unit_test(test_unknown_fields_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

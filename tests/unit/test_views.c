@@ -163,7 +163,9 @@ static void test_a_line_counts_once_in_a_stack(void **state)
     struct err err = {0};
     const struct selection all = {0};
     fill(&fixture);
-    assert_int_equal(line_heat_build(&fixture.recording, &all, fixture.file, &heat, &err), 0);
+    assert_int_equal(
+        line_heat_build(&fixture.recording, &all, (struct line_heat_of){.file = fixture.file}, &heat, &err),
+        0);
     assert_int_equal(heat.count, 10);
     assert_int_equal(heat.rows[3].self_ns, 2 * MS);
     assert_int_equal(heat.rows[3].total_ns, 10 * MS);
