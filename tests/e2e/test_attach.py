@@ -82,7 +82,7 @@ def test_stacks_that_were(launch):
     stacks = collections.Counter(row.stack for row in of_program_only(found.rows, grammar))
     bad = {stack: stacks[stack] for stack in stacks if not stack or not grammar.is_legal(stack)}
     taken = sum(stacks.values())
-    assert taken > 300  # a machine with more to do takes fewer
+    assert taken > 100  # a machine with more to do takes fewer
     assert sum(bad.values()) <= taken * IMPOSSIBLE_ALLOWED, bad
     assert found.errors <= found.samples * ERRORS_ALLOWED
 
@@ -102,18 +102,20 @@ def test_native_stacks(launch):
 
 
 def test_shares(launch):
-    """As in launch mode, but for the beginning: the shares repeat every 10 ms."""
+    """As in launch mode, but for the beginning: the shares repeat every 10 ms. Where the sampler had to
+    wait for a CPU one look stands for several instants, which are then not independent."""
     with running(launch, launch.program("shares.py"), "3", "10") as process:
         assert attach(launch, process.pid, rate=2000).returncode == 0
         spent = dict(zip(("most", "some", "few"), map(int, ends_well(process).split())))
     found = Samples(launch.folder / "out.sonde")
-    counts, late = found.counts(*spent), found.noted("late")
+    counts, looks = found.counts(*spent), int(found.data["meta"]["achieved_hz"])
+    instants_each = max(1, 2000 / looks)
     total = sum(counts.values())
     assert total > 1000
     for name, nanoseconds in spent.items():
         share = nanoseconds / sum(spent.values())
-        deviation = math.sqrt(total * share * (1 - share)) + 0.002 * total
-        assert abs(counts[name] - total * share) < DEVIATIONS * deviation + late, (name, share, counts, late)
+        deviation = math.sqrt(total * share * (1 - share) * (2 * instants_each - 1)) + 0.002 * total
+        assert abs(counts[name] - total * share) < DEVIATIONS * deviation, (name, share, counts, looks)
 
 
 def test_many_threads(launch):

@@ -573,7 +573,11 @@ static int start_attached(struct recorder *recorder, struct err *err)
                                        .begins = take_attached,
                                        .ends = end_attached,
                                        .context = recorder};
-    return attach_open(&recorder->attach, options->pid, err);
+    if (attach_open(&recorder->attach, options->pid, err) < 0)
+        return -1;
+    if (options->duration_ns) /* to read its code for native frames took a while */
+        recorder->over_ns = clock_monotonic_ns() + options->duration_ns;
+    return 0;
 }
 
 static int start(struct recorder *recorder, struct err *err)
