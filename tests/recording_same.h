@@ -46,6 +46,12 @@ static inline bool same_rows(const struct recording *a, const struct recording *
                a->samples[i].time_ns == b->samples[i].time_ns &&
                a->samples[i].weight_ns == b->samples[i].weight_ns &&
                a->samples[i].state == b->samples[i].state;
+    same = same && a->sources_count == b->sources_count && a->source_texts.size == b->source_texts.size &&
+           (a->source_texts.size == 0 ||
+            memcmp(a->source_texts.data, b->source_texts.data, a->source_texts.size) == 0);
+    for (uint32_t i = 0; same && i < a->sources_count; i++)
+        same =
+            a->sources[i].file == b->sources[i].file && a->sources[i].size_bytes == b->sources[i].size_bytes;
     for (uint32_t i = 0; same && i < a->chunks_count; i++)
         same = a->chunks[i].offset == b->chunks[i].offset && a->chunks[i].state == b->chunks[i].state;
     return same;

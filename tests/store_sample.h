@@ -89,6 +89,8 @@ static inline void sample_write(struct writer *writer)
         .process = second, .kind = NOTE_LOSS, .count = 9, .text = sample_text(writer, "rows lost")};
     writer_note(writer, &note);
     writer_meta(writer, "mode", "trace");
+    writer_source(writer, main_code.file, "import b\nlen(b)\n", 16);
+    writer_source(writer, len_code.name, "", 0);
     sample_write_natives(writer, second, below);
     process.exit_code = -9;
     process.end_ns = 77;
@@ -177,6 +179,10 @@ static inline bool sample_rows_hold(const struct recording *recording)
     for (uint32_t i = 0; i < recording->notes_count; i++)
         hold = hold && recording->notes[i].process < recording->processes_count &&
                recording->notes[i].text < recording->strings.count;
+    for (uint32_t i = 0; i < recording->sources_count; i++)
+        hold =
+            hold && recording->sources[i].file < recording->strings.count &&
+            recording->sources[i].offset + recording->sources[i].size_bytes <= recording->source_texts.size;
     for (uint32_t i = 0; i < recording->metas_count; i++)
         hold = hold && recording->metas[i].key < recording->strings.count &&
                recording->metas[i].value < recording->strings.count;

@@ -300,6 +300,19 @@ static void add_notes(struct remap *remap)
     }
 }
 
+/* The same file may have had another text in another run: the first is kept. */
+static void add_sources(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->sources_count && !remap->failed; i++) {
+        const struct source_file *source = &remap->from->sources[i];
+        uint32_t file = carry_string(remap, source->file);
+        if (!remap->failed && !recording_source(&remap->merge->result, file) &&
+            recording_add_source(&remap->merge->result, file, recording_source_text(remap->from, source),
+                                 source->size_bytes) == UINT32_MAX)
+            remap->failed = true;
+    }
+}
+
 static void add_damage(struct damage *sum, const struct damage *damage, bool first)
 {
     sum->damaged_chunks += damage->damaged_chunks;
@@ -381,6 +394,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_calls(&remap);
         add_samples(&remap);
         add_notes(&remap);
+        add_sources(&remap);
         add_damage(&merge->result.damage, &recording->damage, merge->added == 0);
     }
     return finish_add(&remap, err);

@@ -24,9 +24,11 @@ struct values {
     bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals;
     const char *module, *code;
+    const char *embed_source;
 };
 
-static const struct values defaults = {.rate = 1000, .clock = "wall", .follow = true, .finalize = true};
+static const struct values defaults = {
+    .rate = 1000, .clock = "wall", .follow = true, .finalize = true, .embed_source = "auto"};
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
@@ -86,6 +88,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                                   .full_filenames = values->full_filenames},
                        .threads = values->threads,
                        .internals = values->internals},
+        .embed_source = values->embed_source,
         .finalize = values->finalize,
         .target = {.pid = (uint32_t)values->pid,
                    .module = values->module,
@@ -144,6 +147,7 @@ static const struct option options[] = {
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
+    RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     {0},
 };

@@ -32,9 +32,11 @@ struct values {
     int64_t max_size;
     struct option_list with;
     const char *module, *code;
+    const char *embed_source;
 };
 
-static const struct values defaults = {.c_calls = true, .follow = true, .max_size = MEMORY_BYTES};
+static const struct values defaults = {
+    .c_calls = true, .follow = true, .max_size = MEMORY_BYTES, .embed_source = "auto"};
 
 /* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
 static int check_expression(const char *text, struct err *err)
@@ -155,6 +157,7 @@ static int run_trace(void *raw, int argc, char **argv)
         .output = values->output,
         .format = values->format,
         .settings = (char *)settings.data,
+        .embed_source = values->embed_source,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_trace, values);
@@ -193,6 +196,7 @@ static const struct option options[] = {
      "paths count as their caller's time, and the loss is stated."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
+    RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     {0},
 };

@@ -246,6 +246,18 @@ static void put_punctuality(struct making *making)
     put_number(making->writer, "late_us_99", late_us(result, 0.99));
 }
 
+/* What was left out is told in the recording, and here when all was asked for. */
+static void keep_sources(struct making *making)
+{
+    char left_out[128];
+    sources_keep(making->writer, making->options->embed_source, left_out, sizeof left_out);
+    if (!left_out[0])
+        return;
+    writer_meta(making->writer, "sources_left_out", left_out);
+    if (strcmp(making->options->embed_source, "yes") == 0)
+        message_note("source files that are not kept: %s", left_out);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -264,6 +276,8 @@ static void finish(struct making *making, struct run *run)
     } else {
         put_number(making->writer, "memory_bytes", run->memory_bytes);
     }
+    if (run->recorded)
+        keep_sources(making);
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
     if (result == 0 && making->options->finalize && run->recorded && is_plain_file(making))

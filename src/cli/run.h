@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cli/conversion.h"
+#include "cli/sources.h"
 #include "cli/target.h"
 #include "collect/recorder/sample_drain.h"
 
@@ -24,6 +25,7 @@ struct run_options {
     uint64_t rate_hz;             /* of sampling; 0 = a trace */
     const char *clock;            /* of sampling: "wall" or "cpu" */
     uint64_t duration_ns;         /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
+    const char *embed_source;     /* one of sources_choices */
     bool finalize;                /* native frames are named at the end */
     struct target_request target;
     bool native;   /* of a process that ran already: native frames, too */
@@ -76,6 +78,15 @@ int run_exit_as(int status);
     {                                                                                                        \
         "code", 'c', OPTION_TARGET, "CODE", offsetof(type, code), NULL,                                      \
             "Run code, as python -c does. The rest of the line belongs to it."                               \
+    }
+
+/* The row that those have which write a file. */
+#define RUN_SOURCE_OPTION(type)                                                                              \
+    {                                                                                                        \
+        "embed-source", 0, OPTION_CHOICE, "WHICH", offsetof(type, embed_source), sources_choices,            \
+            "Keep the text of source files in the recording, to be read beside the figures: auto "           \
+            "(default) those below the working directory, yes those of libraries, too, no none. "            \
+            "At most 1 MiB each and 16 MiB in all."                                                          \
     }
 
 #define RUN_ARGUMENTS "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]"

@@ -1,10 +1,23 @@
 /* lines: what each line of one file cost, and its text where the recording has it. */
+#include <string.h>
+
 #include "analyse/line_heat.h"
 #include "base/err.h"
 #include "query/answer.h"
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/request.h"
+
+/* Nothing is read from a disk: what the recording has not got is not shown. */
+static void put_text(const struct recording *recording, uint32_t file, struct answer *answer)
+{
+    const struct source_file *source = recording_source(recording, file);
+    json_key(&answer->json, "has_text");
+    json_bool(&answer->json, source != NULL);
+    uint8_t *text = answer_small(answer, "text", source ? source->size_bytes : 0);
+    if (text && source && source->size_bytes)
+        memcpy(text, recording_source_text(recording, source), source->size_bytes);
+}
 
 int lines_query(struct opened *opened, struct opened_recording *row, const struct request *request,
                 struct answer *answer, struct err *err)
@@ -24,5 +37,6 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     for (uint32_t i = 0; samples && i < heat.count; i++)
         samples[i] = (double)heat.rows[i].samples;
     line_heat_clear(&heat);
+    put_text(&row->recording, request->file, answer);
     return 0;
 }

@@ -148,6 +148,7 @@ static void put_counts(const struct recording *recording, struct json *json)
     put_unsigned(json, "sample_rows", recording->samples_count);
     put_unsigned(json, "flat_functions", recording->functions_count);
     put_unsigned(json, "flat_edges", recording->edges_count);
+    put_unsigned(json, "source_files", recording->sources_count);
     json_end_object(json);
 }
 

@@ -187,6 +187,12 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->samples_count)
         bytes_putf(out, "  %" PRIu64 " samples in %u rows (thread, time)\n", count_samples(recording),
                    recording->samples_count);
+    if (recording->sources_count) {
+        char size[16];
+        format_size(recording->source_texts.size, size);
+        bytes_putf(out, "  the text of %u source file%s, %s\n", recording->sources_count,
+                   recording->sources_count == 1 ? "" : "s", size);
+    }
     if (recording->functions_count)
         bytes_putf(out, "  a flat profile: functions %u, caller-callee pairs %u\n",
                    recording->functions_count, recording->edges_count);

@@ -11,7 +11,9 @@
 #define COLUMNS_MAX 64
 /* Putting a meta searches the others: a hostile number of them must not cost its square. */
 #define META_ROWS_MAX 16384
-#define CALLS_SLACK   (1u << 20)
+/* The same goes for files with their text, which are found by searching. */
+#define SOURCE_ROWS_MAX 16384
+#define CALLS_SLACK     (1u << 20)
 
 /* What a row's name becomes when the string was in a damaged chunk: the row's numbers are still good. */
 #define LOST_TEXT "(lost)"
@@ -320,6 +322,18 @@ static enum outcome read_edge(struct decode *decode, struct rows *rows, const ui
     return added(decode, recording_add_edge(decode->recording, &row));
 }
 
+static enum outcome read_source(struct decode *decode, struct rows *rows)
+{
+    struct cursor text = cursor_get_counted(&rows->cursor);
+    if (rows->cursor.failed || cursor_left(&text) > RECORD_SOURCE_MAX ||
+        decode->source_rows++ >= SOURCE_ROWS_MAX)
+        return ROW_WRONG;
+    if (rows->orphaned)
+        return ROW_ORPHANED;
+    return added(decode,
+                 recording_add_source(decode->recording, (uint32_t)rows->key, text.at, cursor_left(&text)));
+}
+
 /* ---- tables ---- */
 
 /* Columns: u = any number, z = signed, w = at most 32 bits, s = string, d and t = 32 and 64 bits as the
@@ -400,20 +414,25 @@ static enum outcome read_row(struct decode *decode, const struct table *table, s
     return table->read(decode, rows, values);
 }
 
-/* Threads are named once in a record, in its key. */
+/* Threads, and files with their text, are named once in a record, in its key. */
 static void resolve_key(struct decode *decode, struct rows *rows, uint64_t tag)
 {
-    if (tag != RECORD_CALLS && tag != RECORD_SAMPLES)
+    if (tag != RECORD_CALLS && tag != RECORD_SAMPLES && tag != RECORD_SOURCE)
         return;
-    uint32_t thread = find(&decode->threads, rows->key);
-    rows->orphaned = thread == IDS_UNKNOWN;
-    rows->key = thread;
+    uint32_t own_id = find(tag == RECORD_SOURCE ? &decode->strings : &decode->threads, rows->key);
+    rows->orphaned = own_id == IDS_UNKNOWN;
+    rows->key = own_id;
+}
+
+static enum outcome read_text_row(struct decode *decode, struct rows *rows, uint64_t tag)
+{
+    return tag == RECORD_SOURCE ? read_source(decode, rows) : read_string(decode, rows);
 }
 
 static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
 {
     const struct table *table = find_table(tag);
-    if (!table && tag != RECORD_STRINGS) {
+    if (!table && tag != RECORD_STRINGS && tag != RECORD_SOURCE) {
         decode->unknown_records += tag != RECORD_INDEX && tag != RECORD_END_OFFSET;
         return true;
     }
@@ -424,7 +443,7 @@ static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
     if (body.failed || rows.columns == 0)
         return false;
     while (cursor_left(&rows.cursor)) {
-        enum outcome outcome = table ? read_row(decode, table, &rows) : read_string(decode, &rows);
+        enum outcome outcome = table ? read_row(decode, table, &rows) : read_text_row(decode, &rows, tag);
         if (outcome == ROW_WRONG)
             return false;
         decode->orphaned_rows += outcome == ROW_ORPHANED;

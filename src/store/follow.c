@@ -81,7 +81,8 @@ static int begin(struct follow *follow, struct window *window, struct err *err)
 static bool is_read(uint16_t kind)
 {
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
-           kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT || kind == RECORD_KIND_END;
+           kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT || kind == RECORD_KIND_SOURCES ||
+           kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */

@@ -32,12 +32,13 @@ static const struct {
     [GATHER_SAMPLES] = {RECORD_SAMPLES, RECORD_KIND_SAMPLES, "tdtuw"},
     [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
     [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
+    [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, "s"},
     [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, "tuwuu"},
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
-static const uint16_t kinds[] = {RECORD_KIND_DEFS, RECORD_KIND_INFO, RECORD_KIND_CALLS, RECORD_KIND_SAMPLES,
-                                 RECORD_KIND_FLAT};
+static const uint16_t kinds[] = {RECORD_KIND_DEFS,    RECORD_KIND_INFO, RECORD_KIND_CALLS,
+                                 RECORD_KIND_SAMPLES, RECORD_KIND_FLAT, RECORD_KIND_SOURCES};
 
 static void fail_memory(struct gather *gather)
 {
@@ -239,6 +240,13 @@ void gather_string(struct gather *gather, uint32_t id, const char *text, size_t 
     uint64_t key = first_id(gather, GATHER_STRINGS, id);
     bytes_put_counted(&open_record(gather, GATHER_STRINGS, key)->rows, text, size);
     flush_when_large(gather, GATHER_STRINGS, size);
+}
+
+void gather_source(struct gather *gather, uint32_t file, const void *text, size_t size)
+{
+    close_record(gather, GATHER_SOURCE);
+    bytes_put_counted(&open_record(gather, GATHER_SOURCE, file)->rows, text, size);
+    flush_when_large(gather, GATHER_SOURCE, size);
 }
 
 void gather_data_of(struct gather *gather, uint32_t process)

@@ -37,6 +37,7 @@ enum gather_table {
     GATHER_SAMPLES,
     GATHER_FUNCTIONS,
     GATHER_EDGES,
+    GATHER_SOURCE,
     GATHER_INDEX,
     GATHER_COUNT
 };
@@ -75,6 +76,8 @@ void gather_row(struct gather *gather, enum gather_table table, uint64_t key, co
 /* The same for definitions, whose key is the first id of the record. */
 void gather_definition(struct gather *gather, enum gather_table table, uint32_t id, const uint64_t *values);
 void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size);
+/* One record for each text. */
+void gather_source(struct gather *gather, uint32_t file, const void *text, size_t size);
 /* A chunk holds data of one process: those of another are sent first. */
 void gather_data_of(struct gather *gather, uint32_t process);
 /* The chunk of that kind speaks of this time. */

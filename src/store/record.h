@@ -17,6 +17,7 @@
 /* Limits that every file obeys; a reader may rely on them, and refuses what does not. */
 #define RECORD_CHUNK_MAX  (64u << 20) /* payload bytes, stored or raw */
 #define RECORD_STRING_MAX (1u << 20)  /* bytes of one string; the writer cuts longer ones */
+#define RECORD_SOURCE_MAX (1u << 20)  /* bytes of one source file; longer ones are not kept */
 #define RECORD_TAG_MAX    0xffffu
 #define RECORD_ID_MAX     (UINT32_MAX - 1)
 

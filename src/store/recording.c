@@ -45,6 +45,8 @@ void recording_clear(struct recording *recording)
     free(recording->edges);
     free(recording->notes);
     free(recording->metas);
+    free(recording->sources);
+    bytes_clear(&recording->source_texts);
     free(recording->chunks);
     *recording = (struct recording){0};
 }
@@ -146,6 +148,22 @@ uint32_t recording_add_edge(struct recording *recording, const struct flat_edge 
 uint32_t recording_add_note(struct recording *recording, const struct note *note)
 {
     return APPEND(recording, notes, *note, UINT32_MAX);
+}
+
+uint32_t recording_add_source(struct recording *recording, uint32_t file, const void *text, size_t size)
+{
+    struct source_file source = {
+        .file = file, .size_bytes = (uint32_t)size, .offset = recording->source_texts.size};
+    bytes_put(&recording->source_texts, text, size);
+    return recording->source_texts.failed ? UINT32_MAX : APPEND(recording, sources, source, UINT32_MAX);
+}
+
+const struct source_file *recording_source(const struct recording *recording, uint32_t file)
+{
+    for (uint32_t i = recording->sources_count; i-- > 0;)
+        if (recording->sources[i].file == file)
+            return &recording->sources[i];
+    return NULL;
 }
 
 uint32_t recording_add_chunk(struct recording *recording, const struct chunk_info *chunk)

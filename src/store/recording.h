@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/strings.h"
 
 struct err;
@@ -163,6 +164,13 @@ struct meta {
     uint32_t key, value; /* strings */
 };
 
+/* The text of a source file as it was when the run ended. Of several with the same file the last counts. */
+struct source_file {
+    uint32_t file; /* string, as codes name it */
+    uint32_t size_bytes;
+    uint64_t offset; /* in the recording's source_texts */
+};
+
 /* One chunk as found in the file, for `sonde info`. */
 struct chunk_info {
     uint64_t offset;
@@ -208,6 +216,8 @@ struct recording {
     RECORDING_ARRAY(struct flat_edge, edges);
     RECORDING_ARRAY(struct note, notes);
     RECORDING_ARRAY(struct meta, metas);
+    RECORDING_ARRAY(struct source_file, sources);
+    struct bytes source_texts;
     RECORDING_ARRAY(struct chunk_info, chunks);
     struct damage damage;
     uint32_t next_sequence; /* of a chunk that would be appended to the file */
@@ -231,10 +241,19 @@ uint32_t recording_add_sample(struct recording *recording, const struct sample_r
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
 uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
 uint32_t recording_add_note(struct recording *recording, const struct note *note);
+uint32_t recording_add_source(struct recording *recording, uint32_t file, const void *text, size_t size);
 uint32_t recording_add_chunk(struct recording *recording, const struct chunk_info *chunk);
 int recording_set_meta(struct recording *recording, const char *key, const char *value); /* replaces */
 int recording_put_meta(struct recording *recording, struct meta meta);          /* the same, by string ids */
 const char *recording_meta(const struct recording *recording, const char *key); /* NULL when absent */
+
+/* NULL when the recording has no text of that file. */
+const struct source_file *recording_source(const struct recording *recording, uint32_t file);
+static inline const char *recording_source_text(const struct recording *recording,
+                                                const struct source_file *source)
+{
+    return (const char *)recording->source_texts.data + source->offset;
+}
 
 /* Text of a string id; "" for 0. */
 static inline const char *recording_text(const struct recording *recording, uint32_t string)

@@ -366,6 +366,21 @@ void writer_meta(struct writer *writer, const char *key, const char *value)
         gather_row(&writer->gather, GATHER_METAS, 0, (uint64_t[]){ids[0], ids[1]});
 }
 
+void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size)
+{
+    if (failed(writer) || !knows_strings(writer, &file, 1))
+        return;
+    if (size > RECORD_SOURCE_MAX)
+        fail(writer, "a source file of %zu bytes is larger than the format allows", size);
+    else
+        gather_source(&writer->gather, file, text, size);
+}
+
+const struct recording *writer_known(const struct writer *writer)
+{
+    return &writer->known;
+}
+
 /* ---- life ---- */
 
 struct writer *writer_new(const struct writer_options *options, struct err *err)
@@ -620,6 +635,15 @@ static void put_all_samples(struct writer *writer, const struct recording *from,
     }
 }
 
+static void put_sources(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->sources_count; i++) {
+        const struct source_file *source = &from->sources[i];
+        writer_source(writer, to->strings[source->file], recording_source_text(from, source),
+                      source->size_bytes);
+    }
+}
+
 static void put_data(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t i = 0; i < from->calls_count; i++) {
@@ -631,6 +655,7 @@ static void put_data(struct writer *writer, const struct recording *from, const 
     }
     put_all_samples(writer, from, to);
     put_flat(writer, from, to);
+    put_sources(writer, from, to);
     for (uint32_t i = 0; i < from->notes_count; i++) {
         struct note note = from->notes[i];
         note.process = shifted(note.process, to->process_shift);

@@ -69,6 +69,11 @@ void writer_edge(struct writer *writer, const struct flat_edge *row);
 void writer_note(struct writer *writer, const struct note *note);
 void writer_meta(struct writer *writer, const char *key, const char *value);
 
+/* The text of a file that codes name, at most RECORD_SOURCE_MAX bytes. */
+void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size);
+/* The definitions made so far; borrowed until the next call. */
+const struct recording *writer_known(const struct writer *writer);
+
 /* Sends what was gathered as chunks. Cheap when there is nothing. */
 int writer_flush(struct writer *writer);
 uint64_t writer_bytes_written(const struct writer *writer);

@@ -120,6 +120,12 @@ static void assert_data(const struct recording *recording)
     assert_string_equal(recording_text(recording, recording->notes[0].text), "rows lost");
     assert_string_equal(recording_meta(recording, "mode"), "trace");
     assert_null(recording_meta(recording, "absent"));
+    assert_int_equal(recording->sources_count, 2);
+    const struct source_file *source = recording_source(recording, recording->codes[1].file);
+    assert_non_null(source);
+    assert_int_equal(source->size_bytes, 16);
+    assert_memory_equal(recording_source_text(recording, source), "import b\nlen(b)\n", 16);
+    assert_null(recording_source(recording, recording->metas[0].value));
 }
 
 static void assert_sample(const struct recording *recording)
@@ -303,7 +309,7 @@ static void ids_after_a_lost_chunk_are_still_right(void **state)
     assert_string_equal(recording_text(&recording, recording.notes[0].text), "rows lost");
     /* 2 + 1 + 1 rows of calls, 5 samples, one function, one edge, the updates of process 1 and of a code's
      * flags, and two nodes below those that were lost */
-    assert_int_equal(recording.damage.orphaned_rows, 15);
+    assert_int_equal(recording.damage.orphaned_rows, 17);
     recording_clear(&recording);
     bytes_clear(&file);
 }

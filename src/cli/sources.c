@@ -1,0 +1,161 @@
+#include "cli/sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyse/labels.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "store/record.h"
+#include "store/recording.h"
+#include "store/writer.h"
+
+#define ALL_BYTES_MAX ((size_t)16 << 20)
+#define FILES_MAX     8192
+
+const char *const sources_choices[] = {"auto", "yes", "no", NULL};
+
+/* Why a file is not kept. What lies elsewhere was not asked for, and is not counted. */
+enum reason { KEPT, ELSEWHERE, GONE, CHANGED, NO_TEXT, TOO_LARGE, REASONS };
+
+struct keeping {
+    struct writer *writer;
+    bool everywhere;
+    char folder[PATH_MAX]; /* the working directory, with a slash at its end */
+    int64_t start_ns;      /* since 1970, of the first process */
+    size_t bytes, files;
+    unsigned left_out[REASONS];
+    struct bytes text;
+};
+
+/* Processes that ran already when they were attached to count from there: earlier changes cannot be seen. */
+static int64_t first_start_ns(const struct recording *known)
+{
+    uint64_t first = clock_monotonic_ns();
+    for (uint32_t i = 1; i < known->processes_count; i++)
+        if (known->processes[i].start_ns && known->processes[i].start_ns < first)
+            first = known->processes[i].start_ns;
+    return (int64_t)clock_real_ns() - (int64_t)(clock_monotonic_ns() - first);
+}
+
+static bool is_changed(const struct keeping *keeping, const struct stat *status)
+{
+    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec >= keeping->start_ns ||
+           (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec >= keeping->start_ns;
+}
+
+/* The file that a name leads to through all links, if it is one that was asked for. */
+static enum reason find_file(const struct keeping *keeping, const char *name, char path[PATH_MAX])
+{
+    if (name[0] == '<' || name[0] == '~' || !name[0])
+        return ELSEWHERE;
+    if (!realpath(name, path))
+        return name[0] == '/' && strncmp(name, keeping->folder, strlen(keeping->folder)) != 0 &&
+                       !keeping->everywhere
+                   ? ELSEWHERE
+                   : GONE;
+    if (keeping->everywhere)
+        return KEPT;
+    bool below = strncmp(path, keeping->folder, strlen(keeping->folder)) == 0;
+    return below && !labels_library_path(path) ? KEPT : ELSEWHERE;
+}
+
+static bool is_text(const struct bytes *bytes)
+{
+    return bytes->size == 0 || !memchr(bytes->data, 0, bytes->size);
+}
+
+/* What was opened, not what the name means by now, is looked at. */
+static enum reason read_open(struct keeping *keeping, int fd)
+{
+    struct stat before, after;
+    struct bytes *text = &keeping->text;
+    bytes_reset(text);
+    if (fstat(fd, &before) != 0 || !S_ISREG(before.st_mode))
+        return NO_TEXT;
+    if (before.st_size > RECORD_SOURCE_MAX || keeping->bytes + (size_t)before.st_size > ALL_BYTES_MAX ||
+        keeping->files >= FILES_MAX)
+        return TOO_LARGE;
+    if (is_changed(keeping, &before) || !bytes_reserve(text, (size_t)before.st_size + 1))
+        return CHANGED;
+    ssize_t got = read(fd, text->data, (size_t)before.st_size + 1);
+    if (got != before.st_size || fstat(fd, &after) != 0 || is_changed(keeping, &after))
+        return CHANGED;
+    text->size = (size_t)got;
+    return is_text(text) ? KEPT : NO_TEXT;
+}
+
+static enum reason read_file(struct keeping *keeping, const char *name)
+{
+    char path[PATH_MAX];
+    enum reason reason = find_file(keeping, name, path);
+    if (reason != KEPT)
+        return reason;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return GONE;
+    reason = read_open(keeping, fd);
+    close(fd);
+    return reason;
+}
+
+static void keep_file(struct keeping *keeping, uint32_t file)
+{
+    enum reason reason = read_file(keeping, recording_text(writer_known(keeping->writer), file));
+    keeping->left_out[reason] += reason != KEPT && reason != ELSEWHERE;
+    if (reason != KEPT)
+        return;
+    writer_source(keeping->writer, file, keeping->text.data, keeping->text.size);
+    keeping->bytes += keeping->text.size;
+    keeping->files++;
+}
+
+/* Each file once, in the order in which they were met. */
+static void keep_files(struct keeping *keeping)
+{
+    const struct recording *known = writer_known(keeping->writer);
+    uint32_t count = known->strings.count, codes = known->codes_count;
+    bool *seen = calloc((size_t)count + 1, sizeof *seen);
+    for (uint32_t i = 1; seen && i < codes; i++) {
+        uint32_t file = known->codes[i].file;
+        if (file < count && !seen[file] && known->codes[i].kind == CODE_PYTHON)
+            keep_file(keeping, file);
+        seen[file] = true;
+    }
+    free(seen);
+}
+
+static void say_left_out(const struct keeping *keeping, char *text, size_t size)
+{
+    static const char *const words[REASONS] = {[GONE] = "not found",
+                                               [CHANGED] = "changed since the start",
+                                               [NO_TEXT] = "no text",
+                                               [TOO_LARGE] = "too large (1 MiB each, 16 MiB in all)"};
+    size_t at = 0;
+    text[0] = '\0';
+    for (int reason = GONE; reason < REASONS && at < size; reason++)
+        if (keeping->left_out[reason])
+            at += (size_t)snprintf(text + at, size - at, "%s%u %s", at ? ", " : "", keeping->left_out[reason],
+                                   words[reason]);
+}
+
+void sources_keep(struct writer *writer, const char *which, char *left_out, size_t size)
+{
+    struct keeping keeping = {.writer = writer, .everywhere = which && strcmp(which, "yes") == 0};
+    left_out[0] = '\0';
+    if (!which || strcmp(which, "no") == 0 || !getcwd(keeping.folder, sizeof keeping.folder - 1))
+        return;
+    if (keeping.folder[strlen(keeping.folder) - 1] != '/')
+        strcat(keeping.folder, "/");
+    keeping.start_ns = first_start_ns(writer_known(writer));
+    keep_files(&keeping);
+    bytes_clear(&keeping.text);
+    say_left_out(&keeping, left_out, size);
+}
