@@ -126,9 +126,9 @@ def test_cpp_that_calls_back(launch, called_back):
     broken = [(breaks(names, callers), names, count) for names, count in native.stacks]
     broken = [row for row in broken if row[0]]
     assert sum(row[2] for row in broken) <= 0.01 * native.count(bool), broken
-    assert native.count(lambda names: "innermost" in names) > 100
+    assert native.count(lambda names: "innermost" in names) > 20
     # Threads that never ran Python.
-    assert native.count(lambda names: "spin_for" in map(simple, names) and "<module>" not in names) > 20
+    assert native.count(lambda names: "spin_for" in map(simple, names) and "<module>" not in names) > 5
 
 
 def test_cython(launch, cython_source):
@@ -151,7 +151,7 @@ def test_cython(launch, cython_source):
     native = record_native(launch, "x.py")
     native.assert_whole()
     by_cython = native.count(lambda names: any("through_c" in name for name in names))
-    assert by_cython > 100
+    assert by_cython > 20
     of_called = [
         (names[: names.index("called")], count) for names, count in native.stacks if "called" in names
     ]
@@ -177,7 +177,7 @@ def test_numpy_with_blas_threads(launch):
     native.assert_whole()
     libraries = {text for text in native.samples.data["strings"] if "openblas" in text and ".so" in text}
     assert libraries
-    assert native.count(lambda names: "<module>" not in names and len(names) > 1) > 20
+    assert native.count(lambda names: "<module>" not in names and len(names) > 1) > 5
 
 
 def test_libraries_come_and_threads_and_forks(launch):
