@@ -105,7 +105,7 @@ export function Table({ recording }: ViewProps): JSX.Element {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   useEffect(() => {
-    const watch = new ResizeObserver(() => setHeight(body.current!.clientHeight));
+    const watch = new ResizeObserver(([entry]) => setHeight(entry.contentRect.height));
     watch.observe(body.current!);
     return () => watch.disconnect();
   }, []);

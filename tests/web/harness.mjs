@@ -1,0 +1,168 @@
+// What every test of the page has: recordings, pages made of them, and a browser that notices what it must not see:
+// an error or warning on the console, a request that leaves the page, a dialog, a navigation, a frame.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+export const INPUTS = join(ROOT, "tests/golden/inputs");
+const BROWSERS = [process.env.SONDE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export const tests = [];
+export const test = (name, act) => tests.push({ name, act });
+
+/** Nanoseconds, counts and shares as the page writes them ("1.23 ms", "1,234", "45.6 %"), back as numbers. */
+export function value(text) {
+  const found = /^([−-]?[\d,.]+)\s*(h|min|s|ms|µs|ns|%)?/.exec(text.trim());
+  assert(found, `not a number: ${text}`);
+  const unit = { h: 3.6e12, min: 6e10, s: 1e9, ms: 1e6, "µs": 1e3, ns: 1, "%": 1 }[found[2] ?? ""] ?? 1;
+  return Number(found[1].replaceAll(",", "").replace("−", "-")) * unit;
+}
+
+/** Equal to the three digits that are shown. */
+export function assertShown(text, expected, message) {
+  const got = value(text);
+  assert(Math.abs(got - expected) <= Math.abs(expected) * 0.006 + 0.006, `${message ?? ""}: "${text}" is not ${expected}`);
+}
+
+export class Harness {
+  static async start(program, folder) {
+    const harness = new Harness();
+    harness.program = program;
+    harness.folder = folder;
+    harness.maker = join(dirname(program), "../../../tests/web/make_hard_recording");
+    const executablePath = BROWSERS.find((path) => path && existsSync(path));
+    assert(executablePath, "no Chromium: tools/setup test");
+    harness.browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    harness.opened = [];
+    return harness;
+  }
+
+  async stop() {
+    await this.browser.close();
+  }
+
+  sonde(...words) {
+    const options = { cwd: this.folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] };
+    return execFileSync(this.program, words, options).toString();
+  }
+
+  /** Path of a recording that is made once: `make` gets the path and makes it. */
+  made(name, make) {
+    const path = join(this.folder, name);
+    if (!existsSync(path)) make(path);
+    return path;
+  }
+
+  hard(kind, ...more) {
+    return this.made(`${[kind, ...more].join("-")}.sonde`, (path) =>
+      writeFileSync(path, execFileSync(this.maker, [kind, ...more], { maxBuffer: 1 << 28 })),
+    );
+  }
+
+  golden(name) {
+    return this.made(name, (path) => writeFileSync(path, readFileSync(join(INPUTS, name))));
+  }
+
+  example(name) {
+    return join(ROOT, "examples", name);
+  }
+
+  /** What the program says of the same recording: the truth for the page. */
+  report(recording) {
+    return JSON.parse(this.sonde("report", "--json", recording));
+  }
+
+  html(...recordings) {
+    return this.made(`${recordings.map((path) => path.replace(/.*\//, "")).join("+")}.html`, (path) =>
+      this.sonde("view", "-o", path, ...recordings),
+    );
+  }
+
+  /** A page in a context of its own; whatever it does wrong is found by finish(). */
+  async open(address, { hash = "", ready = "header .title:not(:empty)", network = false, ...context } = {}) {
+    const made = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
+    if (!network) await made.setOffline(true);
+    const page = await made.newPage();
+    page.setDefaultTimeout(30_000);
+    const faults = [];
+    this.watch(page, faults, network ? new URL(address).origin : null);
+    this.opened.push({ page, made, faults });
+    await page.goto((address.includes("://") ? address : pathToFileURL(address)) + hash);
+    if (ready) await page.waitForSelector(ready);
+    return page;
+  }
+
+  watch(page, faults, origin) {
+    const own = page.mainFrame();
+    let navigations = 0;
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) faults.push(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => faults.push(`thrown: ${error.stack}`));
+    page.on("dialog", (dialog) => {
+      faults.push(`dialog: ${dialog.message()}`);
+      dialog.dismiss();
+    });
+    page.on("popup", () => faults.push("a window was opened"));
+    page.on("frameattached", () => faults.push("a frame was added"));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (request.isNavigationRequest() && request.frame() === own && ++navigations > 1) faults.push(`navigation to ${url}`);
+      if (!/^(file|blob|data):/.test(url) && !(origin && url.startsWith(`${origin}/`))) faults.push(`request: ${url}`);
+    });
+  }
+
+  /** Closes what was opened; fails when a page did what it must not. Faults that a test wants it takes away itself. */
+  async finish() {
+    const opened = this.opened.splice(0);
+    for (const { made } of opened) await made.close();
+    assert.deepEqual(opened.flatMap(({ faults }) => faults), [], "what the page must not do");
+  }
+
+  async abandon() {
+    for (const { made, faults } of this.opened.splice(0)) {
+      for (const fault of faults) console.log(`    ${fault}`);
+      await made.close().catch(() => {});
+    }
+  }
+
+  faultsOf(page) {
+    return this.opened.find((one) => one.page === page).faults;
+  }
+}
+
+/** No query is under way and what came is drawn. */
+export async function settled(page) {
+  await page.waitForFunction(() => !document.querySelector("progress.busy"));
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+export async function goTo(page, name) {
+  await page.locator("nav button", { hasText: new RegExp(`^${name}$`, "i") }).click();
+  await settled(page);
+}
+
+/** Middle of row `row` of a canvas, at a share of its width. */
+export async function place(page, share, row, which = 0) {
+  const box = await page.locator("canvas").nth(which).boundingBox();
+  return [box.x + share * box.width, box.y + row * 20 + 10];
+}
+
+/** What the line below the picture says of the frame there. */
+export async function pointAt(page, share, row, which = 0) {
+  await page.mouse.move(...(await place(page, share, row, which)));
+  await page.waitForFunction(() => document.querySelector(".status b"));
+  return (await page.locator(".status").innerText()).replaceAll(/\s+/g, " ");
+}
+
+export async function clickAt(page, share, row, which = 0) {
+  await page.mouse.click(...(await place(page, share, row, which)));
+  await page.waitForTimeout(250); // the zoom's motion
+  await settled(page);
+}

@@ -1,0 +1,49 @@
+// Runs the tests of the page in a real Chromium:  node tests/web/run.mjs SONDE [WORD...]
+//
+// SONDE is the built program; with words only tests whose names hold one of them run. A file *.test.mjs says
+// `test(name, act)`; `act` gets what harness.mjs describes. Closes with "N passed, M failed".
+
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { Harness, tests } from "./harness.mjs";
+
+const TEST_MS = 90_000;
+const here = dirname(fileURLToPath(import.meta.url));
+const [program, ...words] = process.argv.slice(2);
+
+function limited(promise) {
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`no end after ${TEST_MS / 1000} s`)), TEST_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function runOne({ name, act }, harness) {
+  const start = performance.now();
+  let failure = null;
+  try {
+    await limited(act(harness));
+    await harness.finish();
+  } catch (error) {
+    failure = error;
+    await harness.abandon();
+  }
+  console.log(`${failure ? "FAILED" : "ok    "} ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  if (failure) console.log(failure.stack.replace(/^/gm, "    "));
+  return !failure;
+}
+
+for (const file of readdirSync(here).sort()) if (file.endsWith(".test.mjs")) await import(join(here, file));
+const chosen = tests.filter(({ name }) => !words.length || words.some((word) => name.includes(word)));
+const folder = mkdtempSync(join(tmpdir(), "sonde-web-"));
+const harness = await Harness.start(resolve(program), folder);
+let passed = 0;
+for (const one of chosen) passed += await runOne(one, harness);
+await harness.stop();
+rmSync(folder, { recursive: true, force: true });
+console.log(`${passed} passed, ${chosen.length - passed} failed`);
+process.exit(passed === chosen.length ? 0 : 1);
