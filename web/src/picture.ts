@@ -1,44 +1,53 @@
 // A canvas of rectangles that can be zoomed and moved: by wheel, drag, click and keys.
 
-import { Rectangles, type Layout, type Look, type Window } from "./rectangles";
+import { Camera, ScrollBar, type Scene } from "./camera";
+import { Rectangles, type Band, type Layout, type Look, type Window } from "./rectangles";
 
 export interface PictureOptions {
   layout: Layout;
   /** Values at the left and right edge of the whole. */
   whole: [number, number];
   look(): Look;
-  onHover(rectangle: number): void;
+  /** The rectangle below the mouse; -1 = none. */
+  onHover(rectangle: number, event?: MouseEvent): void;
   /** A click; -1 = beside all rectangles. */
   onChoose(rectangle: number): void;
   /** What is in sight has changed; for pictures that are made anew for it. */
   onMove?(window: Window): void;
-  /** A click zooms to the rectangle. */
-  zooms: boolean;
 }
-
-const ZOOM_MS = 150;
-const SMALLEST_PART = 1e-9;
 
 export class Picture {
   private readonly rectangles: Rectangles;
   private readonly off = new AbortController();
   private readonly watch: ResizeObserver;
-  private animation = 0;
-  window: Window;
+  private readonly camera: Camera;
+  private readonly bar: ScrollBar;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private options: PictureOptions,
   ) {
     this.rectangles = new Rectangles(canvas);
-    this.window = { from: options.whole[0], to: options.whole[1], top: 0 };
+    const scene: Scene = {
+      whole: () => this.options.whole,
+      width: () => canvas.clientWidth,
+      height: () => canvas.clientHeight,
+      depth: () => (this.options.layout.level.length - 1) * this.options.look().rowHeight,
+      show: () => {
+        this.draw();
+        this.options.onMove?.(this.camera.window);
+      },
+    };
+    this.camera = new Camera(scene);
+    this.bar = new ScrollBar(canvas, scene, this.camera, () => this.options.look().upwards);
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(canvas);
     this.listen();
   }
 
   close(): void {
-    cancelAnimationFrame(this.animation);
+    this.camera.close();
+    this.bar.remove();
     this.off.abort();
     this.watch.disconnect();
   }
@@ -49,73 +58,36 @@ export class Picture {
     this.draw();
   }
 
+  /** What is drawn now. */
+  band(): Band {
+    const { layout, look } = this.options;
+    return { layout, window: this.camera.window, look: look(), top: 0, height: this.canvas.clientHeight };
+  }
+
   draw(): void {
-    this.rectangles.draw(this.options.layout, this.window, this.options.look());
+    const { layout, window, look } = this.band();
+    this.rectangles.draw(layout, window, look);
+    this.bar.draw();
   }
 
   private at(event: MouseEvent): number {
-    const { layout, look } = this.options;
-    return this.rectangles.at(layout, this.window, look(), event.offsetX, event.offsetY);
+    return this.rectangles.at(this.band(), event.offsetX, event.offsetY);
   }
 
-  private limit(window: Window): Window {
-    const [first, last] = this.options.whole;
-    const whole = last - first;
-    const size = Math.min(whole, Math.max(window.to - window.from, whole * SMALLEST_PART));
-    const from = Math.min(Math.max(first, window.from), last - size);
-    const height = (this.options.layout.level.length - 1) * this.options.look().rowHeight - this.canvas.clientHeight;
-    return { from, to: from + size, top: Math.min(Math.max(0, window.top), Math.max(0, height)) };
-  }
-
-  private show(window: Window): void {
-    this.window = window;
-    this.draw();
-    this.options.onMove?.(window);
-  }
-
-  move(window: Window, smoothly = false): void {
-    cancelAnimationFrame(this.animation);
-    const target = this.limit(window);
-    if (!smoothly || matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      this.show(target);
-      return;
-    }
-    const before = { ...this.window };
-    const began = performance.now();
-    const step = (now: number) => {
-      const part = Math.min(1, (now - began) / ZOOM_MS);
-      const eased = 1 - (1 - part) ** 3;
-      const between = (a: number, b: number) => a + (b - a) * eased;
-      this.show({
-        from: between(before.from, target.from),
-        to: between(before.to, target.to),
-        top: between(before.top, target.top),
-      });
-      if (part < 1) this.animation = requestAnimationFrame(step);
-    };
-    this.animation = requestAnimationFrame(step);
-  }
-
+  /** Makes the rectangle as wide as the picture, and brings its row into sight. */
   zoomTo(rectangle: number): void {
-    const from = this.options.layout.start[rectangle];
-    this.move({ from, to: from + this.options.layout.size[rectangle], top: this.window.top }, true);
-  }
-
-  zoom(factor: number, x = this.canvas.clientWidth / 2): void {
-    const { from, to, top } = this.window;
-    const value = from + ((to - from) * x) / this.canvas.clientWidth;
-    this.move({ from: value - (value - from) * factor, to: value + (to - value) * factor, top });
-  }
-
-  pan(columns: number, rows: number): void {
-    const { from, to, top } = this.window;
-    const by = ((to - from) * columns) / this.canvas.clientWidth;
-    this.move({ from: from + by, to: to + by, top: top + (this.options.look().upwards ? -rows : rows) });
+    const { layout, look } = this.options;
+    const { rowHeight } = look();
+    const from = layout.start[rectangle];
+    const row = levelOf(layout, rectangle) * rowHeight;
+    const { top } = this.camera.window;
+    const hidden = row < top || row + rowHeight > top + this.canvas.clientHeight;
+    const newTop = hidden ? row - this.canvas.clientHeight / 3 : top;
+    this.camera.move({ from, to: from + layout.size[rectangle], top: newTop }, true);
   }
 
   reset(): void {
-    const [from, to] = this.options.whole;
-    this.move({ from, to, top: 0 }, true);
+    this.camera.reset();
   }
 
   /** The largest rectangle of a function; -1 = none. */
@@ -127,20 +99,8 @@ export class Picture {
   }
 
   onKey(event: KeyboardEvent): boolean {
-    const step = this.canvas.clientWidth / 8;
-    const row = 3 * this.options.look().rowHeight;
-    const actions: Record<string, () => void> = {
-      ArrowLeft: () => this.pan(-step, 0),
-      a: () => this.pan(-step, 0),
-      ArrowRight: () => this.pan(step, 0),
-      d: () => this.pan(step, 0),
-      ArrowUp: () => this.pan(0, -row),
-      ArrowDown: () => this.pan(0, row),
-      w: () => this.zoom(0.8),
-      s: () => this.zoom(1.25),
-    };
-    actions[event.key]?.();
-    return event.key in actions;
+    const { rowHeight, upwards } = this.options.look();
+    return this.camera.onKey(event, (upwards ? -3 : 3) * rowHeight);
   }
 
   private on<K extends keyof HTMLElementEventMap>(name: K, act: (event: HTMLElementEventMap[K]) => void): void {
@@ -150,37 +110,46 @@ export class Picture {
   private listen(): void {
     let dragged: { x: number; y: number; moved: boolean } | null = null;
     this.on("pointerdown", (event) => {
+      if (event.button) return;
       dragged = { x: event.clientX, y: event.clientY, moved: false };
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.on("pointermove", (event) => {
       if (!dragged) {
-        this.options.onHover(this.at(event));
+        this.options.onHover(this.at(event), event);
         return;
       }
       const [x, y] = [event.clientX - dragged.x, event.clientY - dragged.y];
       if (!dragged.moved && Math.hypot(x, y) < 4) return;
       dragged = { x: event.clientX, y: event.clientY, moved: true };
-      this.pan(-x, -y);
+      this.options.onHover(-1);
+      this.camera.pan(-x, this.options.look().upwards ? y : -y);
     });
     this.on("pointerup", (event) => {
-      const moved = dragged?.moved;
+      const moved = dragged?.moved ?? true;
       dragged = null;
       if (!moved) this.choose(this.at(event));
     });
     this.on("pointerleave", () => this.options.onHover(-1));
-    this.on("wheel", (event) => this.turnWheel(event));
+    this.on("dblclick", (event) => {
+      if (this.at(event) <= 0) this.reset();
+    });
+    this.on("wheel", (event) => this.camera.turnWheel(event));
   }
 
   private choose(rectangle: number): void {
     this.options.onChoose(rectangle);
-    if (rectangle >= 0 && this.options.zooms) this.zoomTo(rectangle);
+    if (rectangle >= 0) this.zoomTo(rectangle);
   }
+}
 
-  private turnWheel(event: WheelEvent): void {
-    event.preventDefault();
-    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    if (sideways) this.pan(event.deltaX || event.deltaY, 0);
-    else this.zoom(Math.exp(event.deltaY / 300), event.offsetX);
+/** The level that a rectangle lies in. */
+export function levelOf(layout: Layout, rectangle: number): number {
+  let [low, high] = [0, layout.level.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (layout.level[middle] <= rectangle) low = middle;
+    else high = middle;
   }
+  return low;
 }

@@ -66,7 +66,7 @@ export interface Run {
 }
 
 /** Runs of pixels of one level, left to right. */
-function runsOf(layout: Layout, level: number, window: Window, width: number): Run[] {
+export function runsOf(layout: Layout, level: number, window: Window, width: number): Run[] {
   const { start, size } = layout;
   const high = layout.level[level + 1];
   const perPixel = (window.to - window.from) / width;
@@ -90,11 +90,38 @@ function runsOf(layout: Layout, level: number, window: Window, width: number): R
   return runs;
 }
 
+/** The rectangle of a level at a value; where it is thinner than a pixel, the largest in that pixel. -1 = none. */
+export function rectangleAt(layout: Layout, level: number, value: number, perPixel: number): number {
+  const high = layout.level[level + 1];
+  const found = firstEndingAfter(layout, value, layout.level[level], high);
+  if (found >= high || layout.start[found] > value + perPixel) return -1;
+  return layout.size[found] >= perPixel ? found : largestUntil(layout, found, high, value + perPixel);
+}
+
+/** A layout in a part of the canvas, from side to side; `top` and `height` in CSS pixels. */
+export interface Band {
+  layout: Layout;
+  window: Window;
+  look: Look;
+  top: number;
+  height: number;
+}
+
+/** One row of a band in pixels of the screen. */
+interface Line {
+  top: number;
+  row: number;
+  clip: { upper: number; lower: number };
+  look: Look;
+}
+
 export class Rectangles {
-  private readonly context: CanvasRenderingContext2D;
   private image: ImageData | undefined;
   private pixels = new Uint32Array(0);
   private scale = 1;
+  private readonly labels: [Run, Line][] = [];
+
+  readonly context: CanvasRenderingContext2D;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
@@ -111,47 +138,81 @@ export class Rectangles {
     this.pixels = new Uint32Array(this.image.data.buffer);
   }
 
-  private rowTop(level: number, window: Window, look: Look): number {
-    const row = look.rowHeight * this.scale;
-    const top = level * row - window.top * this.scale;
-    return Math.round(look.upwards ? this.image!.height - top - row : top);
+  /** Pixels of the screen for one of CSS. */
+  get pixelScale(): number {
+    return this.scale;
   }
 
   draw(layout: Layout, window: Window, look: Look): void {
+    this.begin(look.background);
+    this.band({ layout, window, look, top: 0, height: this.canvas.clientHeight });
+    this.end(look.font);
+  }
+
+  /** A picture is one band or several, one below the other. */
+  begin(background: number): void {
     this.fit();
-    const { width, height } = this.image!;
-    const row = Math.round(look.rowHeight * this.scale);
-    this.pixels.fill(look.background);
-    const labels: [Run, number][] = [];
+    this.pixels.fill(background);
+    this.labels.length = 0;
+  }
+
+  band({ layout, window, look, top, height }: Band): void {
+    const [upper, lower] = [top, top + height].map((edge) => Math.round(edge * this.scale));
+    const clip = { upper: Math.max(0, upper), lower: Math.min(this.image!.height, lower) };
+    const row = look.rowHeight * this.scale;
     for (let level = 0; level + 1 < layout.level.length; level++) {
-      const top = this.rowTop(level, window, look);
-      if (top >= height || top + row <= 0) continue;
-      for (const run of runsOf(layout, level, window, width)) {
-        this.fill(run, top, row, look);
-        if (run.right - run.left > 24 * this.scale) labels.push([run, top]);
+      const offset = level * row - window.top * this.scale;
+      const place = Math.round(look.upwards ? lower - offset - row : upper + offset);
+      if (place >= clip.lower || place + row <= clip.upper) continue;
+      const line = { top: place, row: Math.round(row), clip, look };
+      for (const run of runsOf(layout, level, window, this.image!.width)) {
+        this.fill(run, line);
+        if (run.right - run.left > 24 * this.scale && place >= clip.upper) this.labels.push([run, line]);
       }
     }
-    this.context.putImageData(this.image!, 0, 0);
-    this.drawLabels(labels, row, look);
   }
 
-  private fill(run: Run, top: number, row: number, look: Look): void {
-    const { width, height } = this.image!;
+  /** Pixels of the screen from side to side. */
+  get columns(): number {
+    return this.image?.width ?? 1;
+  }
+
+  /** One column of a bar chart whose floor is `height` below `top` (CSS pixels); `part` of that is filled. */
+  bar(column: number, top: number, height: number, part: number, color: number): void {
+    const { width, height: lowest } = this.image!;
+    const floor = Math.round((top + height) * this.scale);
+    const upper = Math.max(0, Math.round(floor - Math.min(1, part) * height * this.scale));
+    for (let y = upper; y < Math.min(floor, lowest); y++) this.pixels[y * width + column] = color;
+  }
+
+  end(font: string): void {
+    this.context.putImageData(this.image!, 0, 0);
+    this.drawLabels(font);
+  }
+
+  private fill(run: Run, { top, row, clip, look }: Line): void {
+    const { width } = this.image!;
     const color = look.color(run.rectangle);
     const right = run.right - run.left > 3 ? run.right - 1 : run.right;
-    const bottom = Math.min(height, top + row - 1);
-    for (let y = Math.max(0, top); y < bottom; y++) this.pixels.fill(color, y * width + run.left, y * width + right);
+    const bottom = Math.min(clip.lower, top + row - 1);
+    for (let y = Math.max(clip.upper, top); y < bottom; y++)
+      this.pixels.fill(color, y * width + run.left, y * width + right);
   }
 
-  private drawLabels(labels: [Run, number][], row: number, look: Look): void {
+  private drawLabels(font: string): void {
     const context = this.context;
-    const size = Math.round(row * 0.62);
-    context.font = `${size}px ${look.font}`;
     context.textBaseline = "middle";
-    const letter = context.measureText("m").width;
-    for (const [run, top] of labels) {
-      const room = run.right - run.left - 6 * this.scale;
-      const letters = Math.floor(room / letter);
+    context.textAlign = "left";
+    let size = 0;
+    let letter = 0;
+    for (const [run, { top, row, look }] of this.labels) {
+      const wanted = Math.round(Math.min(row * 0.62, 13 * this.scale));
+      if (wanted !== size) {
+        size = wanted;
+        context.font = `${size}px ${font}`;
+        letter = context.measureText("m").width;
+      }
+      const letters = Math.floor((run.right - run.left - 6 * this.scale) / letter);
       if (letters < 2) continue;
       let text = look.label(run.rectangle);
       if (text.length > letters) text = `${text.slice(0, letters - 1)}…`;
@@ -160,17 +221,13 @@ export class Rectangles {
     }
   }
 
-  /** The rectangle at a place of the canvas (CSS pixels); -1 = none. */
-  at(layout: Layout, view: Window, look: Look, x: number, y: number): number {
+  /** The rectangle at a place of a band (CSS pixels from its top left corner); -1 = none. */
+  at({ layout, window, look, height }: Band, x: number, y: number): number {
     if (!this.image) return -1;
-    const fromTop = look.upwards ? this.canvas.clientHeight - y : y;
-    const level = Math.floor((fromTop + view.top) / look.rowHeight);
+    const fromTop = look.upwards ? height - y : y;
+    const level = Math.floor((fromTop + window.top) / look.rowHeight);
     if (level < 0 || level + 1 >= layout.level.length) return -1;
-    const perPixel = (view.to - view.from) / this.canvas.clientWidth;
-    const value = view.from + x * perPixel;
-    const high = layout.level[level + 1];
-    const found = firstEndingAfter(layout, value, layout.level[level], high);
-    if (found >= high || layout.start[found] > value + perPixel) return -1;
-    return layout.size[found] >= perPixel ? found : largestUntil(layout, found, high, value + perPixel);
+    const perPixel = (window.to - window.from) / this.canvas.clientWidth;
+    return rectangleAt(layout, level, window.from + x * perPixel, perPixel);
   }
 }

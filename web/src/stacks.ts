@@ -89,6 +89,7 @@ function colorOf(recording: Recording, layout: Layout, own: Float64Array | undef
 }
 
 export interface LookOptions {
+  rowHeight?: number;
   upwards?: boolean;
   own?: Float64Array;
   /** The label of a rectangle without a function. */
@@ -105,7 +106,7 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
   const accent = night ? 0xff4fb4ff : 0xff1e8cff;
   const root = night ? 0xff3a3532 : 0xffe4e0dc;
   return {
-    rowHeight: ROW,
+    rowHeight: options.rowHeight ?? ROW,
     upwards: options.upwards ?? false,
     background: behind,
     color(rectangle) {

@@ -20,6 +20,8 @@ interface Activity {
   /** Threads at once, in each column. */
   running: Float64Array;
   gil: Float64Array;
+  /** How many there are. */
+  threads: number;
 }
 
 const activity = signal<Activity | null>(null);
@@ -42,7 +44,7 @@ function useActivity(recording: Recording): void {
     const chosen = { thread: thread.value, process: process.value, idle: idle.value };
     let current = true;
     ask({ ask: "activity", recording: recording.number, columns, ...chosen }).then(
-      (answer) => current && (activity.value = decode(answer.values, answer.reals("running_and_gil"))),
+      (answer) => current && (activity.value = decode(answer.values, answer.reals("running_and_gil"), recording)),
       (error: Error) => (problem.value = error.message),
     );
     return () => {
@@ -51,7 +53,7 @@ function useActivity(recording: Recording): void {
   }, [recording, thread.value, process.value, idle.value]);
 }
 
-function decode(values: Record<string, any>, both: Float64Array): Activity {
+function decode(values: Record<string, any>, both: Float64Array, recording: Recording): Activity {
   const columns = both.length / 2;
   const columnNs = (values.end_ns - values.begin_ns) / columns;
   const threads = both.map((ns) => ns / columnNs);
@@ -60,6 +62,7 @@ function decode(values: Record<string, any>, both: Float64Array): Activity {
     end: values.end_ns,
     running: threads.subarray(0, columns),
     gil: threads.subarray(columns),
+    threads: recording.summary.threads.length,
   };
 }
 
@@ -68,11 +71,11 @@ const TONES = {
   dark: { running: "#3c618f", gil: "#84b6f2", line: "#454c55", text: "#b3bcc7", veil: "rgb(23 25 28 / .72)" },
 };
 
-/** A round number of threads that the highest column fits below. */
+/** A round number of threads that the highest column fits below; chance may show more than there are. */
 function ceiling(shown: Activity): number {
   let highest = 0;
   for (const value of shown.running) if (value > highest) highest = value;
-  return Math.max(1, Math.ceil(highest - 0.05));
+  return Math.max(1, Math.min(shown.threads, Math.ceil(highest - 0.05)));
 }
 
 function drawArea(context: CanvasRenderingContext2D, values: Float64Array, top: number, width: number, height: number): void {

@@ -6,6 +6,7 @@ import type { Recording } from "./recording";
 import { Flame } from "./views/flame";
 import { Overview } from "./views/overview";
 import { Table } from "./views/table";
+import { Timeline } from "./views/timeline";
 
 export interface ViewProps {
   recording: Recording;
@@ -21,4 +22,5 @@ export const VIEWS: View[] = [
   { name: "overview", title: "Overview", component: Overview },
   { name: "flame", title: "Flame", component: Flame },
   { name: "table", title: "Table", component: Table },
+  { name: "timeline", title: "Timeline", component: Timeline },
 ];

@@ -64,7 +64,11 @@ function Canvas({ options, label, onKey }: CanvasProps): JSX.Element {
   // Read here so that a change of any of them draws again.
   const drawn = [options.layout, dark.value, matches.value, selected.value, color.value];
   useEffect(() => picture.current?.replace(options), drawn);
-  return <canvas ref={canvas} class="stacks" aria-label={`${label}; the table has the same figures as text`} />;
+  return (
+    <div class="picture">
+      <canvas ref={canvas} class="stacks" aria-label={`${label}; the table has the same figures as text`} />
+    </div>
+  );
 }
 
 function point(layout: Layout, rectangle: number, whole: number, stacks?: Stacks): void {
@@ -89,7 +93,6 @@ function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: {
     onChoose: (rectangle: number) => {
       if (rectangle >= 0) selected.value = stacks.code[rectangle];
     },
-    zooms: true,
   };
 }
 
@@ -232,7 +235,6 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
       if (rectangle >= 0) selected.value = layout.code[rectangle];
     },
     onMove: setWindow,
-    zooms: true,
   };
   return <Canvas label="stacks in the order of time" options={options} />;
 }

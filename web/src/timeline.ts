@@ -1,0 +1,264 @@
+// Draws the tracks that are in sight on one axis, and asks for what is not known of them yet: one question at a time, for
+// the window as it is then, so that moving quickly leaves no queue behind.
+
+import { drawAxis, ticks } from "./axis";
+import { Camera, ScrollBar, type Scene } from "./camera";
+import type { Answer } from "./answer";
+import type { Request } from "./engine";
+import type { Recording } from "./recording";
+import { Rectangles, type Layout } from "./rectangles";
+import { background, MONOSPACED } from "./stacks";
+import { dark } from "./state";
+import { KINDS, toggle, tracksOf, type Place, type Track } from "./tracks";
+
+export const AXIS = 22;
+/** How much more than the window is asked for, on both sides. */
+const MARGIN = 0.5;
+
+export interface TimelineOptions {
+  recording: Recording;
+  whole: [number, number];
+  ask(request: Request): Promise<Answer>;
+  onHover(found: Found | null, event: MouseEvent): void;
+  onChoose(found: Found | null): void;
+  onRange(range: [number, number]): void;
+  /** Tracks have moved or changed their height. */
+  onLayout(placed: Placed[]): void;
+  onFail(error: Error): void;
+  range(): [number, number] | null;
+}
+
+/** A rectangle of a track. */
+export interface Found {
+  track: Track;
+  code: number;
+  start: number;
+  size: number;
+  /** It goes on beyond what was asked for. */
+  isCut: boolean;
+}
+
+export interface Placed {
+  track: Track;
+  top: number;
+  height: number;
+}
+
+const TONES = [
+  { running: 0xfff2c39c, gil: 0xffc46f2f, line: "rgb(120 130 140 / .22)", text: "#4d5662", panel: "#ffffff", veil: "rgb(251 252 253 / .6)" },
+  { running: 0xff8f613c, gil: 0xfff2b684, line: "rgb(150 160 170 / .2)", text: "#b3bcc7", panel: "#1e2125", veil: "rgb(23 25 28 / .6)" },
+];
+
+export class Timeline {
+  readonly camera: Camera;
+  private readonly rectangles: Rectangles;
+  private readonly bar: ScrollBar;
+  private readonly watch: ResizeObserver;
+  private readonly off = new AbortController();
+  private tracks: Track[];
+  private asking = false;
+  private isClosed = false;
+  private drawAsked = 0;
+  /** A range that is being dragged. */
+  private preview: [number, number] | null = null;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly options: TimelineOptions,
+  ) {
+    this.rectangles = new Rectangles(canvas);
+    this.tracks = tracksOf(options.recording);
+    const scene: Scene = {
+      whole: () => options.whole,
+      width: () => canvas.clientWidth,
+      height: () => canvas.clientHeight,
+      depth: () => AXIS + this.tracks.reduce((sum, track) => sum + KINDS[track.kind].height(track), 0),
+      show: () => this.update(),
+    };
+    this.camera = new Camera(scene);
+    this.bar = new ScrollBar(canvas, scene, this.camera, () => false);
+    this.watch = new ResizeObserver(() => this.update());
+    this.watch.observe(canvas);
+    this.listen();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.camera.close();
+    this.bar.remove();
+    this.watch.disconnect();
+    this.off.abort();
+    cancelAnimationFrame(this.drawAsked);
+  }
+
+  /** What was known is out of date; the places and what is open are kept. */
+  forget(recording: Recording): void {
+    const before = new Map(this.tracks.map((track) => [track.key, track]));
+    this.options.recording = recording;
+    this.tracks = tracksOf(recording).map((track) => ({ ...track, ...before.get(track.key), known: null }));
+    this.update();
+  }
+
+  toggle(track: Track): void {
+    toggle(track);
+    this.camera.move(this.camera.window);
+  }
+
+  update(): void {
+    this.options.onLayout(this.placed());
+    cancelAnimationFrame(this.drawAsked);
+    this.drawAsked = requestAnimationFrame(() => this.draw());
+    void this.askAll();
+  }
+
+  /** The tracks in sight. */
+  private placed(): Placed[] {
+    const found: Placed[] = [];
+    let top = AXIS - this.camera.window.top;
+    for (const track of this.tracks) {
+      const height = KINDS[track.kind].height(track);
+      if (top + height > AXIS && top < this.canvas.clientHeight) found.push({ track, top, height });
+      top += height;
+    }
+    return found;
+  }
+
+  private placeOf(top: number): Place {
+    const { recording } = this.options;
+    const tones = TONES[dark.peek() ? 1 : 0];
+    return { rectangles: this.rectangles, recording, window: this.camera.window, top, tones };
+  }
+
+  private draw(): void {
+    this.rectangles.begin(background());
+    for (const { track, top } of this.placed()) KINDS[track.kind].draw(track, this.placeOf(top));
+    this.rectangles.end(MONOSPACED);
+    this.drawOver();
+    this.bar.draw();
+  }
+
+  /** The axis and the range. */
+  private drawOver(): void {
+    const { context, pixelScale: scale, columns } = this.rectangles;
+    const { from, to } = this.camera.window;
+    const tone = TONES[dark.peek() ? 1 : 0];
+    const { height } = this.canvas;
+    const place = (value: number) => ((value - from) / (to - from)) * columns;
+    const range = this.preview ?? this.options.range();
+    if (range) {
+      context.fillStyle = tone.veil;
+      context.fillRect(0, 0, Math.max(0, place(range[0])), height);
+      context.fillRect(place(range[1]), 0, Math.max(0, columns - place(range[1])), height);
+    }
+    const marks = ticks(from, to, columns / scale, this.options.whole[0], 110);
+    context.fillStyle = tone.line;
+    for (const { value } of marks) context.fillRect(Math.round(place(value)), AXIS * scale, Math.max(1, Math.round(scale)), height);
+    context.fillStyle = tone.panel;
+    context.fillRect(0, 0, columns, AXIS * scale);
+    drawAxis(context, marks, place, { ...tone, top: 0, height: AXIS * scale, scale });
+  }
+
+  private needs({ known, kind }: Track): boolean {
+    if (!KINDS[kind].band({} as Track, this.placeOf(0))) return false;
+    if (!known) return true;
+    const { from, to } = this.camera.window;
+    const [first, last] = this.options.whole;
+    const lacks = known.from > Math.max(first, from) || known.to < Math.min(last, to);
+    return lacks || known.to - known.from > 3 * (to - from);
+  }
+
+  private async askAll(): Promise<void> {
+    if (this.asking) return;
+    this.asking = true;
+    try {
+      for (let next; !this.isClosed && (next = this.placed().find(({ track }) => this.needs(track))); )
+        await this.learn(next.track);
+    } catch (error) {
+      if (!this.isClosed) this.options.onFail(error as Error);
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private async learn(track: Track): Promise<void> {
+    const { from, to } = this.camera.window;
+    const [first, last] = this.options.whole;
+    const more = (to - from) * MARGIN;
+    const window = { from: Math.max(first, from - more), to: Math.min(last, to + more), top: 0 };
+    const sight = this.canvas.clientWidth * (devicePixelRatio || 1);
+    const columns = Math.ceil((sight * (window.to - window.from)) / (to - from));
+    const requests = KINDS[track.kind].requests(track, window, columns);
+    const answers = await Promise.all(requests.map((request) => this.options.ask(request)));
+    const before = KINDS[track.kind].height(track);
+    KINDS[track.kind].take(track, answers, window);
+    if (KINDS[track.kind].height(track) !== before) this.options.onLayout(this.placed());
+    cancelAnimationFrame(this.drawAsked);
+    this.drawAsked = requestAnimationFrame(() => this.draw());
+  }
+
+  private find(event: MouseEvent): Found | null {
+    const over = this.placed().find(({ top, height }) => event.offsetY >= top && event.offsetY < top + height);
+    const band = over && KINDS[over.track.kind].band(over.track, this.placeOf(over.top));
+    if (!over || !band || event.offsetY < AXIS || event.offsetY >= band.top + band.height) return null;
+    const rectangle = this.rectangles.at(band, event.offsetX, event.offsetY - band.top);
+    if (rectangle < 0) return null;
+    return this.foundIn(over.track, band.layout, rectangle);
+  }
+
+  private foundIn(track: Track, { code, start, size }: Layout, rectangle: number): Found {
+    const [first, last] = this.options.whole;
+    const [begin, end] = [start[rectangle], start[rectangle] + size[rectangle]];
+    const known = track.known!;
+    const isCut = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
+    return { track, code: code[rectangle], start: begin, size: end - begin, isCut };
+  }
+
+  private valueAt(event: MouseEvent): number {
+    const { from, to } = this.camera.window;
+    return from + ((to - from) * event.offsetX) / this.canvas.clientWidth;
+  }
+
+  zoomTo(range: [number, number]): void {
+    this.camera.move({ from: range[0], to: range[1], top: this.camera.window.top }, true);
+  }
+
+  private listen(): void {
+    const on = <K extends keyof HTMLElementEventMap>(name: K, act: (event: HTMLElementEventMap[K]) => void) =>
+      this.canvas.addEventListener(name, act, { signal: this.off.signal, passive: false });
+    let grip: { x: number; y: number; moved: boolean; anchor: number | null } | null = null;
+    on("pointerdown", (event) => {
+      if (event.button) return;
+      const selects = event.shiftKey || event.offsetY < AXIS;
+      grip = { x: event.clientX, y: event.clientY, moved: false, anchor: selects ? this.valueAt(event) : null };
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    on("pointermove", (event) => {
+      if (!grip) return this.options.onHover(this.find(event), event);
+      const [x, y] = [event.clientX - grip.x, event.clientY - grip.y];
+      if (!grip.moved && Math.hypot(x, y) < 4) return;
+      grip = { ...grip, x: event.clientX, y: event.clientY, moved: true };
+      this.options.onHover(null, event);
+      if (grip.anchor === null) this.camera.pan(-x, -y);
+      else this.stretch(grip.anchor, this.valueAt(event));
+    });
+    on("pointerup", (event) => {
+      if (grip && !grip.moved) this.options.onChoose(this.find(event));
+      else if (this.preview) this.options.onRange(this.preview);
+      this.preview = grip = null;
+    });
+    on("pointerleave", (event) => this.options.onHover(null, event));
+    on("dblclick", (event) => {
+      const found = this.find(event);
+      if (found) this.zoomTo([found.start, found.start + found.size]);
+      else this.camera.reset();
+    });
+    on("wheel", (event) => this.camera.turnWheel(event));
+  }
+
+  private stretch(anchor: number, value: number): void {
+    const [first, last] = this.options.whole;
+    const within = (at: number) => Math.min(last, Math.max(first, at));
+    this.preview = [within(Math.min(anchor, value)), within(Math.max(anchor, value))];
+    this.update();
+  }
+}

@@ -1,0 +1,138 @@
+// Threads as tracks on one axis of time: what each of them did, as it happened.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { viewKeys } from "../keys";
+import { share, time } from "../numbers";
+import type { Recording } from "../recording";
+import { ask, color, dark, idle, matches, problem, range, recording as shownRecording, selected, thread } from "../state";
+import { AXIS, Timeline as Tracks, type Found, type Placed } from "../timeline";
+import { showTip, Tip } from "../tip";
+import { isOpen, type Track } from "../tracks";
+import type { ViewProps } from "../views";
+
+function describe(recording: Recording, whole: [number, number], found: Found | null, event: MouseEvent): void {
+  if (!found) return showTip(null);
+  const { codes } = recording;
+  const figures: [string, string][] = [
+    found.isCut
+      ? ["lasts", `at least ${time(found.size)}`]
+      : ["lasts", `${time(found.size)} (${share(found.size, whole[1] - whole[0])} of the run)`],
+    ["from", `${time(found.start - whole[0])}${found.isCut ? " or before" : ""}`],
+    ["thread", `${found.track.title} ${found.track.detail}`],
+  ];
+  showTip({ title: codes.name(found.code), place: codes.place(found.code), figures }, event);
+}
+
+interface NameProps {
+  placed: Placed;
+  onToggle(track: Track): void;
+}
+
+function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Element {
+  const style = { top: `${top}px`, height: `${height}px` };
+  if (track.kind === "process")
+    return (
+      <div class="name process" style={style} title={track.detail}>
+        <b>{track.title}</b> {track.detail}
+      </div>
+    );
+  const only = thread.value === track.thread;
+  return (
+    <div class="name" style={style}>
+      <button
+        type="button"
+        aria-expanded={isOpen(track)}
+        title={isOpen(track) ? "show only a few levels" : "show all levels"}
+        onClick={() => onToggle(track)}
+      >
+        {isOpen(track) ? "▾" : "▸"}
+      </button>
+      <button
+        type="button"
+        class="label"
+        aria-pressed={only}
+        title={only ? "all threads in the other views" : "only this thread in the other views"}
+        onClick={() => (thread.value = only ? 0 : track.thread)}
+      >
+        {track.title} <small>{track.detail}</small>
+      </button>
+    </div>
+  );
+}
+
+function onKey(tracks: Tracks, event: KeyboardEvent): boolean {
+  if (event.key === "Enter" && range.value) tracks.zoomTo(range.value);
+  else if (event.key === "Escape") {
+    tracks.camera.reset();
+    return false;
+  } else return tracks.camera.onKey(event, 60);
+  return true;
+}
+
+function Drawn({ recording, whole }: { recording: Recording; whole: [number, number] }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const tracks = useRef<Tracks | null>(null);
+  const latest = useRef(recording);
+  latest.current = recording;
+  const [placed, setPlaced] = useState<Placed[]>([]);
+  useEffect(() => {
+    const made = (tracks.current = new Tracks(canvas.current!, {
+      recording,
+      whole,
+      ask: (request) => ask({ recording: latest.current.number, idle: idle.peek(), ...request }),
+      onHover: (found, event) => describe(latest.current, whole, found, event),
+      onChoose: (found) => (selected.value = found?.code ?? 0),
+      onRange: (chosen) => (range.value = chosen),
+      onLayout: setPlaced,
+      onFail: (error) => (problem.value = error.message),
+      range: () => range.peek(),
+    }));
+    viewKeys.value = (event) => onKey(made, event);
+    return () => {
+      made.close();
+      showTip(null);
+      viewKeys.value = null;
+    };
+  }, [whole[0]]);
+  useEffect(() => tracks.current!.forget(recording), [recording, idle.value]);
+  // Read here so that a change of any of them draws again.
+  const drawn = [dark.value, matches.value, selected.value, color.value, range.value];
+  useEffect(() => tracks.current!.update(), drawn);
+  return (
+    <div class="tracks">
+      <div class="names" onWheel={(event) => tracks.current!.camera.pan(0, event.deltaY)}>
+        {placed.map((one) => (
+          <Name key={one.track.key} placed={one} onToggle={(track) => tracks.current!.toggle(track)} />
+        ))}
+        <div class="corner" style={{ height: `${AXIS}px` }}>
+          threads
+        </div>
+      </div>
+      <div class="picture">
+        <canvas ref={canvas} class="stacks" aria-label="threads over time; the table has the same figures as text" />
+      </div>
+      <Tip />
+    </div>
+  );
+}
+
+export function Timeline({ recording }: ViewProps): JSX.Element {
+  const current = shownRecording.value ?? recording;
+  const { begin_ns, end_ns } = current.summary;
+  if (!(end_ns > begin_ns))
+    return (
+      <p class="hint empty">
+        Calls were counted, not timed one by one: there is nothing to lay out over time. sonde record keeps the times.
+      </p>
+    );
+  return (
+    <div class="flame">
+      <Drawn recording={current} whole={[begin_ns, end_ns]} />
+      <p class="status">
+        wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it
+      </p>
+    </div>
+  );
+}
