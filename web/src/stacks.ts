@@ -2,9 +2,11 @@
 
 import type { Answer } from "./answer";
 import { css, heatColor, pixel, textOn } from "./colors";
+import { count, share, time } from "./numbers";
 import type { Recording } from "./recording";
 import type { Layout, Look } from "./rectangles";
 import { color, dark, matches, selected } from "./state";
+import type { TipWords } from "./tip";
 
 export const ROW = 20;
 export const MONOSPACED = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
@@ -43,6 +45,21 @@ export function pathText(recording: Recording, stacks: Stacks, rectangle: number
   return pathTo(stacks, rectangle)
     .map((at) => [codes.name(stacks.code[at]), codes.place(stacks.code[at])].filter(Boolean).join(" "))
     .join("\n");
+}
+
+/** Exact figures of a rectangle. */
+export function figuresOf(recording: Recording, stacks: Stacks, rectangle: number): TipWords {
+  const { codes, summary } = recording;
+  const code = stacks.code[rectangle];
+  const whole = stacks.size[0];
+  const parent = stacks.size[stacks.parent[rectangle]];
+  const figures: [string, string][] = [
+    ["total", `${time(stacks.size[rectangle])} · ${share(stacks.size[rectangle], whole)} of all`],
+    ["self", `${time(stacks.self[rectangle])} · ${share(stacks.self[rectangle], whole)} of all`],
+  ];
+  if (rectangle) figures.push(["of its caller", share(stacks.size[rectangle], parent)]);
+  if (stacks.calls[rectangle]) figures.push([summary.sampled ? "samples" : "calls", count(stacks.calls[rectangle])]);
+  return { title: code ? codes.name(code) : "all", place: codes.place(code), figures };
 }
 
 export function background(): number {

@@ -5,6 +5,7 @@ import type { FunctionComponent } from "preact";
 import type { Recording } from "./recording";
 import { Flame } from "./views/flame";
 import { Overview } from "./views/overview";
+import { Sunburst } from "./views/sunburst";
 import { Table } from "./views/table";
 import { Timeline } from "./views/timeline";
 
@@ -21,6 +22,7 @@ export interface View {
 export const VIEWS: View[] = [
   { name: "overview", title: "Overview", component: Overview },
   { name: "flame", title: "Flame", component: Flame },
+  { name: "sunburst", title: "Sunburst", component: Sunburst },
   { name: "table", title: "Table", component: Table },
   { name: "timeline", title: "Timeline", component: Timeline },
 ];

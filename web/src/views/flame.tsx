@@ -4,12 +4,13 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { useStacks } from "../ask_stacks";
 import { viewKeys } from "../keys";
 import { count, share, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import type { Recording } from "../recording";
 import type { Layout, Window } from "../rectangles";
-import { decodeStacks, lookOf, pathText, type Stacks } from "../stacks";
+import { lookOf, pathText, type Stacks } from "../stacks";
 import { arrangement, ask, color, dark, fold, matches, problem, range, recording as shownRecording } from "../state";
 import { selected, selection, thread } from "../state";
 import type { ViewProps } from "../views";
@@ -96,23 +97,6 @@ function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: {
   };
 }
 
-/** Asks for stacks whenever what they depend on changes. */
-function useStacks(recording: Recording, name: string, code: number): Stacks | null {
-  const [stacks, setStacks] = useState<Stacks | null>(null);
-  const chosen = selection.value;
-  useEffect(() => {
-    let current = true;
-    ask({ ask: "stacks", view: name, recording: recording.number, fold: fold.value, code, ...chosen }).then(
-      (answer) => current && setStacks(decodeStacks(answer)),
-      fail,
-    );
-    return () => {
-      current = false;
-    };
-  }, [recording, name, code, fold.value, chosen]);
-  return stacks;
-}
-
 function copyStack(recording: Recording, stacks: Stacks, picture: Picture): void {
   const rectangle = picture.largestOf(selected.value);
   if (rectangle > 0) navigator.clipboard?.writeText(pathText(recording, stacks, rectangle)).catch(() => {});
@@ -131,7 +115,7 @@ function onStackKey(recording: Recording, stacks: Stacks) {
   };
 }
 
-function Nothing({ recording }: { recording: Recording }): JSX.Element {
+export function Nothing({ recording }: { recording: Recording }): JSX.Element {
   const narrowed = range.value || thread.value;
   return (
     <p class="hint empty">
@@ -143,7 +127,7 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
 }
 
 function Tree({ recording, name }: { recording: Recording; name: string }): JSX.Element | null {
-  const stacks = useStacks(recording, name, 0);
+  const stacks = useStacks(recording, name);
   if (!stacks) return null;
   if (!(stacks.size[0] > 0)) return <Nothing recording={recording} />;
   return (
@@ -258,6 +242,28 @@ function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | nu
   );
 }
 
+export function ColorChoice(): JSX.Element {
+  return (
+    <label>
+      colour{" "}
+      <select value={color.value} onChange={(event) => (color.value = event.currentTarget.value)}>
+        {COLORS.map(({ name, title }) => (
+          <option value={name}>{title}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function FoldChoice(): JSX.Element {
+  return (
+    <label>
+      <input type="checkbox" checked={fold.value} onChange={(event) => (fold.value = event.currentTarget.checked)} /> merge
+      recursion
+    </label>
+  );
+}
+
 function Choices({ recording }: { recording: Recording }): JSX.Element {
   return (
     <div class="choices" role="toolbar" aria-label="how stacks are shown">
@@ -267,18 +273,8 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
         </button>
       ))}
       <ThreadChoice recording={recording} />
-      <label>
-        colour{" "}
-        <select value={color.value} onChange={(event) => (color.value = event.currentTarget.value)}>
-          {COLORS.map(({ name, title }) => (
-            <option value={name}>{title}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <input type="checkbox" checked={fold.value} onChange={(event) => (fold.value = event.currentTarget.checked)} /> merge
-        recursion
-      </label>
+      <ColorChoice />
+      <FoldChoice />
     </div>
   );
 }
