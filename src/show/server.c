@@ -49,8 +49,34 @@ struct server {
     int fd;
     uint16_t port;
     uint64_t next_look_ns, next_pulse_ns;
+    sigset_t signals; /* blocked while it waits */
     struct connection connections[CONNECTIONS_MAX];
 };
+
+/* ---- being ended ---- */
+
+static volatile sig_atomic_t asked_to_end;
+
+static void take_signal(int number)
+{
+    asked_to_end = number;
+}
+
+/* They come while the loop waits, and at no other time. */
+static void watch_signals(sigset_t *before)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = take_signal};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        sigaction(signals[i], &action, NULL);
+        sigaddset(&blocked, signals[i]);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, before);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigdelset(before, signals[i]);
+}
 
 /* ---- listening ---- */
 
@@ -123,8 +149,10 @@ struct server *server_open(const struct server_options *options, struct err *err
     }
     server->options = *options;
     server->fd = -1;
-    if (find_port(server, err) == 0)
+    if (find_port(server, err) == 0) {
+        watch_signals(&server->signals);
         return server;
+    }
     free(server);
     return NULL;
 }
@@ -328,29 +356,6 @@ void server_tell(struct server *server, const char *event, const char *data)
 
 /* ---- the loop ---- */
 
-static volatile sig_atomic_t asked_to_end;
-
-static void take_signal(int number)
-{
-    asked_to_end = number;
-}
-
-/* They come while the loop waits, and at no other time. */
-static void watch_signals(sigset_t *before)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = take_signal};
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        sigaction(signals[i], &action, NULL);
-        sigaddset(&blocked, signals[i]);
-    }
-    sigprocmask(SIG_BLOCK, &blocked, before);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        sigdelset(before, signals[i]);
-}
-
 static bool has_deadline(const struct connection *connection)
 {
     return connection->state != CONNECTION_FREE &&
@@ -416,8 +421,6 @@ static void keep_time(struct server *server)
 int server_run(struct server *server, struct err *err)
 {
     struct pollfd polled[CONNECTIONS_MAX + 1];
-    sigset_t before;
-    watch_signals(&before);
     server->next_pulse_ns = clock_monotonic_ns() + PULSE_NS;
     while (!asked_to_end) {
         keep_time(server);
@@ -425,7 +428,7 @@ int server_run(struct server *server, struct err *err)
         uint64_t now = clock_monotonic_ns(), until = earliest(server);
         uint64_t left = until > now ? until - now : 0;
         const struct timespec patience = {(time_t)(left / SECOND_NS), (long)(left % SECOND_NS)};
-        int ready = ppoll(polled, CONNECTIONS_MAX + 1, &patience, &before);
+        int ready = ppoll(polled, CONNECTIONS_MAX + 1, &patience, &server->signals);
         if (ready < 0 && errno != EINTR)
             return err_set_errno(err, "the server cannot wait for requests");
         if (ready >= 0)

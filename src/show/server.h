@@ -30,11 +30,12 @@ struct server_options {
     void *context; /* for it */
 };
 
+/* From here on SIGINT, SIGTERM and SIGHUP wait for server_run, which they end. */
 struct server *server_open(const struct server_options *options, struct err *err);
 uint16_t server_port(const struct server *server);
 /* Sends an event to every page that listens. `data` is one line. */
 void server_tell(struct server *server, const char *event, const char *data);
-/* Serves until SIGINT, SIGTERM or SIGHUP. */
+/* Serves until such a signal. */
 int server_run(struct server *server, struct err *err);
 void server_close(struct server *server);
 

@@ -96,7 +96,7 @@ static void totals_add_up(void **state)
     uint64_t chunks = 0;
     for (uint32_t i = 0; i < totals.count; i++)
         chunks += totals.kinds[i].chunks;
-    assert_int_equal(totals.count, 6);
+    assert_int_equal(totals.count, 7);
     assert_int_equal(chunks, recording.chunks_count);
     assert_int_equal(totals.all.chunks, chunks);
     assert_int_equal(CHUNK_FILE_BYTES + chunks * CHUNK_HEADER_BYTES + totals.all.stored_bytes, size);
