@@ -152,11 +152,12 @@ static int add_damage(struct findings *findings, const struct recording *recordi
 }
 
 int findings_build_from(const struct recording *recording, const struct selection *selection,
-                        const struct functions *functions, struct findings *findings, struct err *err)
+                        const struct functions *functions, const struct tree *tree, struct findings *findings,
+                        struct err *err)
 {
     *findings = (struct findings){0};
     struct suspects suspects;
-    int result = suspects_init(&suspects, recording, selection, functions, err);
+    int result = suspects_init(&suspects, recording, selection, functions, tree, err);
     if (result == 0 && (add_measured(findings, &suspects) < 0 || add_notes(findings, recording) < 0 ||
                         add_damage(findings, recording) < 0))
         result = err_set(err, "not enough memory for the findings");
@@ -173,7 +174,7 @@ int findings_build(const struct recording *recording, const struct selection *se
     *findings = (struct findings){0};
     if (functions_build(recording, selection, &functions, err) < 0)
         return -1;
-    int result = findings_build_from(recording, selection, &functions, findings, err);
+    int result = findings_build_from(recording, selection, &functions, NULL, findings, err);
     functions_clear(&functions);
     return result;
 }

@@ -28,9 +28,10 @@ struct findings {
 
 int findings_build(const struct recording *recording, const struct selection *selection,
                    struct findings *findings, struct err *err);
-/* The same, for those who have the function table of the selection already. */
+/* The same, for those who have the function table of the selection already, and perhaps its tree (or NULL). */
 int findings_build_from(const struct recording *recording, const struct selection *selection,
-                        const struct functions *functions, struct findings *findings, struct err *err);
+                        const struct functions *functions, const struct tree *tree, struct findings *findings,
+                        struct err *err);
 void findings_clear(struct findings *findings);
 
 #endif

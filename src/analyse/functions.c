@@ -167,20 +167,16 @@ static void sum_tree(struct sums *sums, const struct tree *tree)
     free(sums->edge_of);
 }
 
-int functions_build(const struct recording *recording, const struct selection *selection,
-                    struct functions *functions, struct err *err)
+int functions_build_from(const struct recording *recording, const struct selection *selection,
+                         const struct tree *tree, struct functions *functions, struct err *err)
 {
     *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
                                     .sampled = tree_is_sampled(recording)};
     struct sums sums = {.functions = functions};
-    struct tree tree;
-    if (tree_build_exact(recording, selection, &tree, err) < 0)
-        return -1;
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;
     if (!sums.failed)
-        sum_tree(&sums, &tree);
-    tree_clear(&tree);
+        sum_tree(&sums, tree);
     if (!sums.failed && tree_selection_is_all(selection))
         sum_flat(&sums, recording);
     map_clear(&sums.places);
@@ -191,6 +187,18 @@ int functions_build(const struct recording *recording, const struct selection *s
     }
     finish(functions);
     return 0;
+}
+
+int functions_build(const struct recording *recording, const struct selection *selection,
+                    struct functions *functions, struct err *err)
+{
+    struct tree tree;
+    *functions = (struct functions){0};
+    if (tree_build_exact(recording, selection, &tree, err) < 0)
+        return -1;
+    int result = functions_build_from(recording, selection, &tree, functions, err);
+    tree_clear(&tree);
+    return result;
 }
 
 const struct function_row *functions_find(const struct functions *functions, uint32_t code)

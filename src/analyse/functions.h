@@ -40,6 +40,9 @@ struct functions {
 
 int functions_build(const struct recording *recording, const struct selection *selection,
                     struct functions *functions, struct err *err);
+/* The same, for those who have the selection's exact tree already (one that is not `estimated`). */
+int functions_build_from(const struct recording *recording, const struct selection *selection,
+                         const struct tree *tree, struct functions *functions, struct err *err);
 void functions_clear(struct functions *functions);
 /* NULL when the code has no row. */
 const struct function_row *functions_find(const struct functions *functions, uint32_t code);

@@ -50,23 +50,25 @@ static void leave(const struct tree *tree, uint32_t node, void *context)
 }
 
 int suspects_init(struct suspects *suspects, const struct recording *recording,
-                  const struct selection *selection, const struct functions *functions, struct err *err)
+                  const struct selection *selection, const struct functions *functions,
+                  const struct tree *tree, struct err *err)
 {
-    *suspects = (struct suspects){.recording = recording, .functions = functions};
+    *suspects = (struct suspects){.recording = recording, .functions = functions, .tree = tree};
     struct depths depths = {.suspects = suspects};
-    if (tree_build(recording, selection, &suspects->tree, err) < 0)
+    if (!tree && tree_build(recording, selection, &suspects->own_tree, err) < 0)
         return -1;
+    suspects->tree = tree ? tree : &suspects->own_tree;
     depths.active = calloc((size_t)recording->codes_count + 1, sizeof *depths.active);
     if (!depths.active)
         return err_set(err, "not enough memory for the findings");
-    tree_walk(&suspects->tree, enter, leave, &depths);
+    tree_walk(suspects->tree, enter, leave, &depths);
     free(depths.active);
     return 0;
 }
 
 void suspects_clear(struct suspects *suspects)
 {
-    tree_clear(&suspects->tree);
+    tree_clear(&suspects->own_tree);
     *suspects = (struct suspects){0};
 }
 
@@ -273,7 +275,7 @@ static double look_flat(const struct suspects *suspects, struct bytes *text, uin
 /* From the root down while one child holds most of its parent's time. */
 static uint32_t hot_end(const struct suspects *suspects)
 {
-    const struct tree_node *nodes = suspects->tree.nodes;
+    const struct tree_node *nodes = suspects->tree->nodes;
     uint32_t at = 0;
     for (;;) {
         uint32_t child = nodes[at].first_child;
@@ -296,7 +298,7 @@ static bool is_scaffold(const struct suspects *suspects, uint32_t code)
 static void put_path(const struct suspects *suspects, uint32_t end, struct bytes *text)
 {
     enum { SHOWN = 5 };
-    const struct tree_node *nodes = suspects->tree.nodes;
+    const struct tree_node *nodes = suspects->tree->nodes;
     uint32_t chain[SHOWN], count = 0, skipped = 0;
     for (uint32_t at = end; at; at = nodes[at].parent) {
         if (is_scaffold(suspects, nodes[at].code))
@@ -317,7 +319,7 @@ static void put_path(const struct suspects *suspects, uint32_t end, struct bytes
 
 static double look_hot_path(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
-    const struct tree_node *nodes = suspects->tree.nodes;
+    const struct tree_node *nodes = suspects->tree->nodes;
     uint32_t end = hot_end(suspects), steps = 0;
     while (end && is_scaffold(suspects, nodes[end].code))
         end = nodes[end].parent;
@@ -329,7 +331,7 @@ static double look_hot_path(const struct suspects *suspects, struct bytes *text,
     *code = nodes[end].code;
     bytes_putf(text, "%s of the time (%s) %s down one path, %u calls deep: ", quantity_share(share).text,
                quantity_duration((double)nodes[end].total_ns).text,
-               suspects->tree.estimated ? "seems to go" : "goes", nodes[end].depth);
+               suspects->tree->estimated ? "seems to go" : "goes", nodes[end].depth);
     put_path(suspects, end, text);
     bytes_put_text(text, ".");
     return share;
@@ -478,7 +480,7 @@ static double look_recursion(const struct suspects *suspects, struct bytes *text
     if (most->calls)
         bytes_putf(text, ": %s calls for %s from outside", quantity_count(most->calls).text,
                    quantity_count(most->primitive_calls).text);
-    if (suspects->deepest_code == most->code && !suspects->tree.estimated)
+    if (suspects->deepest_code == most->code && !suspects->tree->estimated)
         bytes_putf(text, ", up to %s deep", quantity_count(suspects->deepest).text);
     bytes_putf(text, ", %s of the time.", quantity_share(share).text);
     return share;

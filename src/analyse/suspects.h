@@ -18,13 +18,16 @@ struct recording;
 struct suspects {
     const struct recording *recording; /* borrowed */
     const struct functions *functions; /* borrowed */
-    struct tree tree;
+    const struct tree *tree;           /* borrowed, or own_tree */
+    struct tree own_tree;
     uint32_t deepest_code; /* the function most often on one stack */
     uint32_t deepest;      /* how often */
 };
 
+/* `tree`: the selection's, or NULL to have it built. */
 int suspects_init(struct suspects *suspects, const struct recording *recording,
-                  const struct selection *selection, const struct functions *functions, struct err *err);
+                  const struct selection *selection, const struct functions *functions,
+                  const struct tree *tree, struct err *err);
 void suspects_clear(struct suspects *suspects);
 
 /* Writes one sentence and returns the share of the run's time that it is about; 0 = nothing to say. */

@@ -91,6 +91,8 @@ static uint32_t merge_siblings(struct tree_node *nodes, uint32_t a, uint32_t b)
 /* Merge sort of a linked list, bottom up: runs[i] is a sorted run of 2^i nodes. No memory, no recursion. */
 static uint32_t sort_siblings(struct tree_node *nodes, uint32_t head)
 {
+    if (!head || !nodes[head].next_sibling) /* most nodes */
+        return head;
     uint32_t runs[32] = {0};
     while (head) {
         uint32_t run = head;

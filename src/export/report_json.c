@@ -275,7 +275,8 @@ int report_json_put(const struct recording *recording, const struct selection *s
     struct document document = {.recording = recording, .json = {.out = out}};
     int result = functions_build(recording, selection, &document.functions, err);
     if (result == 0)
-        result = findings_build_from(recording, selection, &document.functions, &document.findings, err);
+        result =
+            findings_build_from(recording, selection, &document.functions, NULL, &document.findings, err);
     if (result == 0)
         result = tree_build(recording, selection, &document.tree, err);
     if (result == 0)

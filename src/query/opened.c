@@ -184,8 +184,12 @@ const struct tree *opened_tree(struct opened_recording *row, const struct select
 const struct functions *opened_functions(struct opened_recording *row, const struct selection *selection,
                                          struct err *err)
 {
-    choose(row, selection);
-    if (!row->has_functions && functions_build(&row->recording, selection, &row->functions, err) < 0)
+    const struct tree *tree = opened_tree(row, selection, err);
+    if (!tree)
+        return NULL;
+    if (!row->has_functions &&
+        (tree->estimated ? functions_build(&row->recording, selection, &row->functions, err)
+                         : functions_build_from(&row->recording, selection, tree, &row->functions, err)) < 0)
         return NULL;
     row->has_functions = true;
     return &row->functions;

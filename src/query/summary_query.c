@@ -105,8 +105,9 @@ static int put_findings(struct json *json, struct opened_recording *row, const s
                         struct err *err)
 {
     const struct functions *functions = opened_functions(row, selection, err);
+    const struct tree *tree = functions ? opened_tree(row, selection, err) : NULL;
     struct findings findings = {0};
-    if (!functions || findings_build_from(&row->recording, selection, functions, &findings, err) < 0)
+    if (!tree || findings_build_from(&row->recording, selection, functions, tree, &findings, err) < 0)
         return -1;
     put_list(json, "findings");
     for (uint32_t i = 0; i < findings.count; i++) {

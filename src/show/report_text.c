@@ -198,7 +198,7 @@ static int put_all(const struct recording *recording, const struct functions *fu
 {
     struct findings findings = {0};
     if (!options->no_findings &&
-        findings_build_from(recording, &options->selection, functions, &findings, err) < 0)
+        findings_build_from(recording, &options->selection, functions, NULL, &findings, err) < 0)
         return -1;
     put_findings(options, &findings, out);
     findings_clear(&findings);
