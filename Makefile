@@ -29,7 +29,7 @@ build-fuzz/build.ninja: | .venv/fuzz.ok
 .venv/%.ok: tools/setup
 	@tools/setup $*
 
-demo: all .venv/demo.ok ## profile an example and draw its call graph (SCRIPT=yours.py ARGS=...)
+demo: all .venv/demo.ok ## profile an example, draw its call graph and make a page of it (SCRIPT=yours.py ARGS=...)
 	@tools/demo $(SONDE) $(SCRIPT) $(ARGS)
 
 test: all .venv/test.ok ## everything that must hold: layers, lint, unit, golden, fuzz corpus, every Python

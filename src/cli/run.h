@@ -86,7 +86,7 @@ int run_exit_as(int status);
         "embed-source", 0, OPTION_CHOICE, "WHICH", offsetof(type, embed_source), sources_choices,            \
             "Keep the text of source files in the recording, to be read beside the figures: auto "           \
             "(default) those below the working directory, yes those of libraries, too, no none. "            \
-            "At most 1 MiB each and 16 MiB in all."                                                          \
+            "At most 1 MiB each and 16 MiB in all; secrets in them are not removed."                         \
     }
 
 #define RUN_ARGUMENTS "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]"
