@@ -295,6 +295,13 @@ static void values(void)
     PUT(method_function, PyMethodObject, im_func);
     PUT(exception_arguments, PyBaseExceptionObject, args);
     PUT(generator_qualname, PyGenObject, gi_qualname);
+#if PY_VERSION_HEX >= 0x030e0000
+    PUT(generator_frame, PyGenObject, gi_iframe);
+    PUT(generator_state, PyGenObject, gi_frame_state);
+#else
+    NONE(generator_frame); /* there, but not needed */
+    NONE(generator_state);
+#endif
 }
 
 int main(void)

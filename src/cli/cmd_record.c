@@ -22,13 +22,13 @@ struct values {
     bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
     bool nonblocking;  /* py-spy's: always so here */
     bool native, threads, gil, idle, function, nolineno, full_filenames;
-    bool finalize, internals;
+    bool finalize, internals, async;
     const char *module, *code;
     const char *embed_source;
 };
 
 static const struct values defaults = {
-    .rate = 1000, .clock = "wall", .follow = true, .finalize = true, .embed_source = "auto"};
+    .rate = 1000, .clock = "wall", .follow = true, .finalize = true, .async = true, .embed_source = "auto"};
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
@@ -45,8 +45,8 @@ static int check(const struct values *values, bool has_words, uint64_t *duration
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
-               values->follow, values->native, strcmp(values->clock, "cpu") == 0,
+    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
+               values->follow, values->native, values->async, strcmp(values->clock, "cpu") == 0,
                INT64_C(1000000000) / values->rate);
     bytes_put_u8(out, 0);
 }
@@ -96,6 +96,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                    .argc = argc,
                    .argv = argv},
         .native = values->native,
+        .tasks = values->async,
         .children = values->subprocesses,
     };
     int code = run_command(&options, close_record, NULL);
@@ -144,6 +145,10 @@ static const struct option options[] = {
     {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
      "Show whole paths."},
     {"internals", 0, OPTION_FLAG, NULL, offsetof(struct values, internals), NULL, CONVERSION_INTERNALS_HELP},
+    {"async", 0, OPTION_FLAG, NULL, offsetof(struct values, async), NULL,
+     "Show the real stack only of a task of asyncio. Otherwise, with Python 3.14 and later, the coroutines "
+     "that "
+     "await it stand above it, and the name that the program gave it."},
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},

@@ -347,6 +347,7 @@ static int record(struct making *making, struct err *err)
         .cpu_clock = making->options->clock && strcmp(making->options->clock, "cpu") == 0,
         .period_ns = making->options->rate_hz ? 1000000000u / making->options->rate_hz : 0,
         .native = making->options->native,
+        .tasks = making->options->tasks,
         .children = making->options->children,
         .agent = making->installation.agent,
         .settings = settings.failed ? "" : (char *)settings.data,

@@ -29,6 +29,7 @@ struct run_options {
     bool finalize;                /* native frames are named at the end */
     struct target_request target;
     bool native;   /* of a process that ran already: native frames, too */
+    bool tasks;    /* likewise: the tasks of asyncio */
     bool children; /* of a process that ran already: those that it starts are sampled, too */
 };
 

@@ -91,7 +91,9 @@
     ROW(builtin_definition, 16, 16, 16, 16)                                                                  \
     ROW(method_function, 16, 16, 16, 16)                                                                     \
     ROW(exception_arguments, 24, 24, 24, 24)                                                                 \
-    ROW(generator_qualname, 56, 48, 40, 32)
+    ROW(generator_qualname, 56, 48, 40, 32)                                                                  \
+    ROW(generator_frame, NO, NO, NO, NO)                                                                     \
+    ROW(generator_state, NO, NO, NO, NO)
 
 #define COLUMN_9(name, of_9, of_10, of_11, of_12)  .name = of_9,
 #define COLUMN_10(name, of_9, of_10, of_11, of_12) .name = of_10,
@@ -120,10 +122,11 @@ enum group {
     INT,
     BYTES,
     TEXT,
+    GENERATOR,
     GROUPS
 };
 
-enum { FIRST_PUBLISHED_MINOR = 13, PUBLISHED_VERSIONS = 3, PUBLISHED_WORDS = 97, GIL_LIMIT = 1024 };
+enum { FIRST_PUBLISHED_MINOR = 13, PUBLISHED_VERSIONS = 3, PUBLISHED_WORDS = 103, GIL_LIMIT = 1024 };
 
 static const struct published_size {
     uint8_t word[PUBLISHED_VERSIONS]; /* 3.13, 3.14, 3.15: place in the table, in words of 8 bytes */
@@ -133,7 +136,7 @@ static const struct published_size {
     [FRAME] = {{28, 31, 39}, 1024},   [CODE] = {{34, 39, 47}, 4096},        [OBJECT] = {{44, 50, 58}, 256},
     [TYPE] = {{46, 52, 60}, 8192},    [TUPLE] = {{50, 56, 68}, 256},        [BYTES] = {{64, 74, 86}, 256},
     [TEXT] = {{67, 77, 89}, 256},     [LIST] = {{53, 59, 71}, 256},         [DICT] = {{56, 66, 78}, 256},
-    [FLOAT] = {{59, 69, 81}, 256},    [INT] = {{61, 71, 83}, 256},
+    [FLOAT] = {{59, 69, 81}, 256},    [INT] = {{61, 71, 83}, 256},          [GENERATOR] = {{0, 83, 99}, 4096},
 };
 
 static const struct published_offset {
@@ -189,6 +192,8 @@ static const struct published_offset {
     {{60, 70, 82}, FLOAT, AT(float_value)},
     {{62, 72, 84}, INT, AT(int_tag)},
     {{63, 73, 85}, INT, AT(int_digits)},
+    {{0, 85, 101}, GENERATOR, AT(generator_frame)},
+    {{0, 86, 102}, GENERATOR, AT(generator_state)},
 #undef AT
 };
 

@@ -115,7 +115,9 @@ enum layout_chain {
     FIELD(builtin_definition) /* names it */                                                                 \
     FIELD(method_function)    /* its self follows */                                                         \
     FIELD(exception_arguments)                                                                               \
-    FIELD(generator_qualname)
+    FIELD(generator_qualname)                                                                                \
+    FIELD(generator_frame) /* within the generator, from 3.14 on */                                          \
+    FIELD(generator_state) /* char: enum of pycore_frame.h, from 3.14 on */
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX; 0 = empty */

@@ -120,20 +120,32 @@ static bool read_section(const struct elf_image *image, const Elf64_Ehdr *header
            copy_out(image, header->e_shoff + index * sizeof *section, section, sizeof *section);
 }
 
-bool elf_image_has_section(const struct elf_image *image, const char *prefix)
+/* The first section whose name begins with these `size` bytes, at most 31. */
+static bool find_section(const struct elf_image *image, const char *begin, size_t size, Elf64_Shdr *section)
 {
     Elf64_Ehdr header;
-    Elf64_Shdr names, section;
-    size_t size = strlen(prefix);
+    Elf64_Shdr names;
     char name[32];
     if (!copy_out(image, 0, &header, sizeof header) ||
         !read_section(image, &header, header.e_shstrndx, &names) || size > sizeof name)
         return false;
     for (unsigned index = 0; index < header.e_shnum; index++)
-        if (read_section(image, &header, index, &section) && names.sh_offset <= image->size &&
-            copy_out(image, names.sh_offset + section.sh_name, name, size) && memcmp(name, prefix, size) == 0)
+        if (read_section(image, &header, index, section) && names.sh_offset <= image->size &&
+            copy_out(image, names.sh_offset + section->sh_name, name, size) && memcmp(name, begin, size) == 0)
             return true;
     return false;
+}
+
+bool elf_image_has_section(const struct elf_image *image, const char *prefix)
+{
+    Elf64_Shdr section;
+    return find_section(image, prefix, strlen(prefix), &section);
+}
+
+uint64_t elf_image_section(const struct elf_image *image, const char *name)
+{
+    Elf64_Shdr section;
+    return find_section(image, name, strlen(name) + 1, &section) ? section.sh_addr : 0;
 }
 
 /* ---- symbols ---- */

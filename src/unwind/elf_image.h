@@ -55,5 +55,7 @@ bool elf_image_symbols(const struct elf_image *image, const char *const *names, 
 
 /* Whether a section's name begins so. */
 bool elf_image_has_section(const struct elf_image *image, const char *prefix);
+/* The address of the section with this name (of at most 30 characters); 0 = there is none. */
+uint64_t elf_image_section(const struct elf_image *image, const char *name);
 
 #endif

@@ -114,6 +114,7 @@ static struct sample_area *open_sample_area(uint32_t python)
         return NULL;
     sample_area_format(area, bytes, (uint64_t)getpid(), session.sample_period_ns, python);
     area->cpu_clock = session.cpu_clock;
+    area->tasks = session.tasks;
     return announce(area, bytes, fd, SESSION_SAMPLES);
 }
 

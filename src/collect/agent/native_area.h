@@ -51,10 +51,8 @@ struct native_cell {
 
 /* Scratch memory and memory of the sample before; whoever has set the sample slot's `busy` owns it. */
 struct native_slot {
-    uint32_t generation;            /* of the sample slot when this was last used */
-    uint32_t depth;                 /* of the stack before */
-    uint64_t stack_low, stack_high; /* the thread's own stack, which is mapped as long as the thread lives */
-    uint64_t foreign_low, foreign_high; /* another stack that it was met on (coroutines, signal stacks) */
+    uint32_t generation;                /* of the sample slot when this was last used */
+    uint32_t depth;                     /* of the stack before */
     uint64_t before[NATIVE_AREA_DEPTH]; /* outermost first */
     uint64_t now[NATIVE_AREA_DEPTH];
     struct walk_native_frame walked[NATIVE_AREA_DEPTH];

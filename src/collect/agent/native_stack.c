@@ -1,11 +1,8 @@
 #include "collect/agent/native_stack.h"
 
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,77 +13,9 @@ enum { REGISTER_RSP = 7, REGISTER_PC = 16 };
 #define RED_ZONE   128
 #define PAGE_BYTES 4096u
 
-/* ---- where stacks lie ---- */
-
-struct range {
-    uint64_t low, high;
-};
-
-static int open_quietly(const char *path)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-}
-
-/* Eats "START-END …" a byte at a time; true at the end of a line's two numbers. */
-struct line_scan {
-    uint64_t number[2];
-    unsigned which;
-};
-
-static bool scan(struct line_scan *line, char byte)
-{
-    unsigned digit = byte <= '9' ? (unsigned)byte - '0' : (unsigned)byte - 'a' + 10;
-    if (byte == '\n')
-        *line = (struct line_scan){0};
-    else if (line->which < 2 && (byte == '-' || byte == ' '))
-        return ++line->which == 2;
-    else if (line->which < 2)
-        line->number[line->which] = line->number[line->which] << 4 | digit;
-    return false;
-}
-
-/* The mapping that holds the address. */
-static bool find_mapping(uint64_t address, struct range *found)
-{
-    char text[1024];
-    struct line_scan line = {0};
-    int fd = open_quietly("/proc/self/maps");
-    bool done = false;
-    for (long size; fd >= 0 && !done && (size = syscall(SYS_read, fd, text, sizeof text)) > 0;)
-        for (long at = 0; at < size && !done; at++)
-            done = scan(&line, text[at]) && address >= line.number[0] && address < line.number[1];
-    if (fd >= 0)
-        syscall(SYS_close, fd);
-    *found = (struct range){line.number[0], line.number[1]};
-    return done;
-}
-
 static bool is_in(uint64_t address, uint64_t low, uint64_t high)
 {
     return address >= low && address < high;
-}
-
-/* Whether the calling thread stands on its own stack, which may then be loaded from directly up to stack_high. The C
- * library keeps its record of a thread at the upper end of that thread's stack: up to there it is mapped as long as
- * the thread lives. A stack of somebody else's making may go at any time. */
-static bool is_on_own_stack(const struct native_walker *walker, struct native_slot *slot,
-                            uint64_t stack_pointer)
-{
-    if (is_in(stack_pointer, slot->stack_low, slot->stack_high))
-        return true;
-    struct range mapping;
-    if (is_in(stack_pointer, slot->foreign_low, slot->foreign_high) || !find_mapping(stack_pointer, &mapping))
-        return false;
-    uint64_t record = (uint64_t)pthread_self();
-    bool has_record = is_in(record, stack_pointer, mapping.high);
-    if (has_record || is_in(walker->main_stack, stack_pointer, mapping.high)) {
-        slot->stack_low = mapping.low;
-        slot->stack_high = has_record ? record & ~(uint64_t)7 : mapping.high;
-        return true;
-    }
-    slot->foreign_low = mapping.low;
-    slot->foreign_high = mapping.high;
-    return false;
 }
 
 /* ---- walking ---- */
@@ -108,13 +37,13 @@ static struct walk_native_range copy_stack(const struct native_walker *walker, s
 }
 
 /* The red zone is mapped if this very handler runs below it; on a signal stack it may reach into a guard page. */
-static struct walk_native_range own_stack(const struct native_slot *slot, uint64_t stack_pointer)
+static struct walk_native_range range_of(const struct own_stack *stack, uint64_t stack_pointer)
 {
     uint64_t low = (stack_pointer - RED_ZONE) & ~(uint64_t)7, here = (uint64_t)__builtin_frame_address(0);
     uint64_t page = stack_pointer & ~(uint64_t)(PAGE_BYTES - 1);
-    if (!is_in(here, slot->stack_low, stack_pointer) && low < page)
+    if (!is_in(here, stack->low, stack_pointer) && low < page)
         low = page;
-    return (struct walk_native_range){low, slot->stack_high, (const uint8_t *)(uintptr_t)low};
+    return (struct walk_native_range){low, stack->high, (const uint8_t *)(uintptr_t)low};
 }
 
 static const struct modules *table_of(const struct native_walker *walker)
@@ -209,7 +138,7 @@ static bool walk(struct native_walker *walker, struct native_slot *slot,
     return stack.count > 0;
 }
 
-bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot,
+bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot, struct own_stack *stack,
                              const ucontext_t *context, struct native_head *head)
 {
     struct walk_native_registers registers;
@@ -217,13 +146,13 @@ bool native_stack_of_context(struct native_walker *walker, struct native_slot *s
     uint64_t stack_pointer = registers.value[REGISTER_RSP];
     struct walk_native_range ranges[2];
     size_t count = 1;
-    if (is_on_own_stack(walker, slot, stack_pointer)) {
-        ranges[0] = own_stack(slot, stack_pointer);
+    if (own_stack_holds(stack, stack_pointer)) {
+        ranges[0] = range_of(stack, stack_pointer);
     } else {
         ranges[0] = copy_stack(walker, slot, stack_pointer);
-        if (slot->stack_high) /* what it may return to */
-            ranges[count++] = (struct walk_native_range){slot->stack_low, slot->stack_high,
-                                                         (const uint8_t *)(uintptr_t)slot->stack_low};
+        if (stack->high) /* what it may return to */
+            ranges[count++] =
+                (struct walk_native_range){stack->low, stack->high, (const uint8_t *)(uintptr_t)stack->low};
     }
     return walk(walker, slot, &registers, ranges, count, head);
 }
@@ -240,7 +169,7 @@ static bool read_registers(uint32_t pid, uint32_t tid, struct walk_native_regist
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
-    int fd = open_quietly(path);
+    int fd = own_stack_open_file(path);
     long size = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
     if (fd >= 0)
         syscall(SYS_close, fd);
@@ -295,7 +224,6 @@ bool native_stack_ready(const struct native_walker *walker)
 void native_stack_init(struct native_walker *walker, struct native_area *area)
 {
     walker->area = area;
-    walker->main_stack = getauxval(AT_RANDOM);
     native_stack_ask(walker);
 }
 

@@ -16,14 +16,14 @@
 #include <ucontext.h>
 
 #include "collect/agent/native_area.h"
+#include "collect/agent/own_stack.h"
 
 /* What the threads of this process walk by. A zeroed one: no native stacks. */
 struct native_walker {
     struct native_area *area;
     uint32_t pid; /* whose threads they are; 0 = our own process */
     const struct modules
-        *inherited;      /* the table of the process that forked us, good until there is an own one */
-    uint64_t main_stack; /* an address on the main thread's stack */
+        *inherited; /* the table of the process that forked us, good until there is an own one */
     struct walk_native_cache cache;
 };
 
@@ -34,7 +34,7 @@ void native_stack_after_fork(struct native_walker *walker, struct native_area *a
 bool native_stack_ready(const struct native_walker *walker);
 
 /* Walk and pack; false where there is no stack to be had. The slot's `packed` then holds head->bytes bytes. */
-bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot,
+bool native_stack_of_context(struct native_walker *walker, struct native_slot *slot, struct own_stack *stack,
                              const ucontext_t *context, struct native_head *head);
 /* Of a thread that stands still and whose registers are known. */
 bool native_stack_of_registers(struct native_walker *walker, struct native_slot *slot,

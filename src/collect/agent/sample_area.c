@@ -121,6 +121,7 @@ static uint32_t add_made_up(struct sample_area *area, uint64_t key, const char *
     uint32_t id = take_row(area);
     if (!id)
         return 0;
+    __atomic_fetch_add(&area->made_up_count, 1, __ATOMIC_RELAXED);
     area->codes[id] = (struct sample_code){.address = key, .name = put_text(area, name, bytes), .made_up = 1};
     __atomic_store_n(&area->codes[id].ready, 1, __ATOMIC_RELEASE);
     return id;
@@ -134,13 +135,14 @@ static bool has_name(const struct sample_area *area, const struct sample_code *r
     return text && size == bytes && memcmp(text, name, bytes) == 0;
 }
 
-uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes)
+uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes,
+                             uint32_t most)
 {
     uint32_t at = place_of(key);
     for (uint32_t tries = 0; tries < 64; tries++, at = (at + 1) & (SAMPLE_AREA_INDEX - 1)) {
         uint32_t found = __atomic_load_n(&area->index[at], __ATOMIC_ACQUIRE);
         if (!found) {
-            uint32_t id = add_made_up(area, key, name, bytes);
+            uint32_t id = area->made_up_count < most ? add_made_up(area, key, name, bytes) : 0;
             if (id)
                 __atomic_compare_exchange_n(&area->index[at], &found, id + 1, false, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED);

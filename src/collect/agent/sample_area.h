@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "collect/agent/own_stack.h"
 #include "python/walk.h"
 
 #define SAMPLE_AREA_MAGIC 0x6d61732d65646e73u
@@ -78,6 +79,7 @@ struct sample_slot {
     uint32_t depth;          /* of the sample before */
     uint16_t state_before;   /* of it: enum sample_state */
     uint32_t tries;          /* that the sample which is due has failed */
+    struct own_stack stack;
     char name[SAMPLE_AREA_NAME_BYTES];             /* the program's, else the kernel's; may change */
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */
     struct sample_frame now[SAMPLE_AREA_DEPTH];
@@ -93,6 +95,7 @@ struct sample_area {
     double ns_per_tick; /* 0 = ticks are the machine's counter */
     uint64_t period_ns;
     uint32_t cpu_clock; /* 1 = samples stand for CPU time: sleeping threads give none */
+    uint32_t tasks;     /* 1 = samples show the tasks of asyncio and who awaits them */
     uint32_t python;
     uint32_t stop;    /* set by the recorder, or before an exec: no more samples */
     uint32_t sampler; /* process id of the sampler; 0 = none */
@@ -100,6 +103,7 @@ struct sample_area {
     uint32_t sending; /* the sampler is about to send a signal */
 
     uint32_t code_count, text_used, slot_count;
+    uint32_t made_up_count; /* of the codes: those that are made up */
     /* what happened to the samples that were asked for */
     uint64_t looks; /* at which: one may stand for several instants, when the sampler came late */
     uint64_t lateness
@@ -136,8 +140,10 @@ static inline uint64_t sample_area_now(const struct sample_area *area)
 uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code);
 
 /* The row of a frame that is no function, such as "<garbage collection>". What is called by one `key` has one name;
- * `key` is odd, as no address of a code object is. 0 when the tables are full. Async-signal-safe. */
-uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes);
+ * `key` is odd, as no address of a code object is. 0 when the tables are full, or when it would be a new one and there
+ * are `most` already. Async-signal-safe. */
+uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes,
+                             uint32_t most);
 
 /* Some bytes of a record. */
 struct sample_part {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/agent/asyncio_table.h"
 #include "collect/agent/native_watch.h"
 #include "collect/agent/own_signal.h"
 #include "collect/agent/restarts.h"
@@ -160,6 +161,22 @@ static void allow_descriptors(void)
     }
 }
 
+static bool wants_tasks(void)
+{
+    return area->tasks && !reader.tasks && layout_minor(&reader.layout) >= ASYNCIO_FIRST_MINOR;
+}
+
+/* What has been loaded since the last look. */
+static void attend_libraries(void)
+{
+    if ((!reader.native && !wants_tasks()) || !native_watch_changed(&libraries))
+        return;
+    if (reader.native)
+        native_stack_ask(&native);
+    if (wants_tasks())
+        stack_sample_find_tasks(&reader, asyncio_table_find());
+}
+
 static int run_sampler(void *unused)
 {
     (void)unused;
@@ -186,8 +203,7 @@ static int run_sampler(void *unused)
             usleep(SILENCE_WAIT_US);
             continue;
         }
-        if (reader.native && native_watch_changed(&libraries))
-            native_stack_ask(&native);
+        attend_libraries();
         thread_watch_look(&watch);
         area->sampler_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
@@ -264,7 +280,6 @@ static void prepare_native(void)
     if (!rows)
         return;
     native_stack_init(&native, rows);
-    native_watch_init(&libraries);
     const struct timespec pause = {0, 1000000};
     for (int waited_ms = 0; !native_stack_ready(&native) && waited_ms < PATIENCE_MS; waited_ms++)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
@@ -280,6 +295,9 @@ const char *sampler_start(struct sample_area *(*open)(uint32_t python), bool mai
     area = open_area(reader.layout.version);
     if (!area)
         return "no shared memory could be had for the samples (the limits of ulimit -f and -v count)";
+    native_watch_init(&libraries);
+    if (wants_tasks()) /* the interpreter itself may hold them */
+        stack_sample_find_tasks(&reader, asyncio_table_find());
     prepare_native();
     if (!own_signal_take(on_signal, hold_signals))
         return "the program uses every real-time signal itself";

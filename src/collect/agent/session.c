@@ -27,6 +27,7 @@ static void set(struct session *session, const char *key, const char *value)
         {"follow", &session->follow},
         {"cpu_clock", &session->cpu_clock},
         {"native", &session->native},
+        {"tasks", &session->tasks},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)

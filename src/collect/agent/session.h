@@ -44,6 +44,7 @@ struct session {
     uint64_t sample_period_ns; /* 0 = no sampling */
     uint64_t main_pid;         /* the process that the recorder started; 0 until known */
     bool cpu_clock;            /* samples stand for CPU time, not wall time */
+    bool tasks;                /* samples show the tasks of asyncio */
     bool trace, c_calls, exclude_library, throttle, follow, native;
 };
 

@@ -10,6 +10,8 @@
 #include "collect/agent/extra_frames.h"
 #include "store/recording.h"
 
+enum { REGISTER_RSP = 7 }; /* as DWARF numbers it */
+
 /* Before 3.11 a thread state names its thread by the pthread_t alone. That is a pointer, and somewhere behind it
  * lies the kernel's number: where, our own tells. */
 static uint32_t find_tid_offset(void)
@@ -49,10 +51,34 @@ const char *stack_sample_init(struct stack_reader *reader)
     return NULL;
 }
 
+void stack_sample_find_tasks(struct stack_reader *reader, uint64_t table)
+{
+    struct asyncio *asyncio = &reader->asyncio;
+    if (table && asyncio_read(asyncio, &reader->layout, &reader->process.memory, table))
+        __atomic_store_n(&reader->tasks, asyncio, __ATOMIC_RELEASE);
+}
+
+static const struct asyncio *tasks_of(const struct stack_reader *reader)
+{
+    return __atomic_load_n(&reader->tasks, __ATOMIC_ACQUIRE);
+}
+
 static uint64_t own_state(const struct stack_reader *reader)
 {
     void *state = reader->current_state ? reader->current_state() : NULL;
     return (uint64_t)(state ? state : reader->thread_state());
+}
+
+/* Those of the extra rows that follow the walked frame `above`. What C code called is not the task's coroutine then,
+ * but the outermost of those that are shown around it. */
+static uint32_t put_extra(struct sample_slot *slot, uint32_t depth, const struct extra_rows *rows,
+                          uint32_t above, uint32_t entry)
+{
+    for (uint32_t i = 0; rows->above == above && i < rows->count && depth < SAMPLE_AREA_DEPTH; i++) {
+        slot->now[depth] = rows->frames[i];
+        slot->now[depth++].code |= i ? 0 : entry;
+    }
+    return depth;
 }
 
 /* The walked frames as rows, outermost first, so that a common root is a common beginning; among them the extra
@@ -62,15 +88,18 @@ static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot,
                             const struct extra_frames *extra)
 {
     uint32_t depth = 0;
-    for (uint32_t j = 0; !count && j < extra->count; j++)
-        slot->now[depth++] = extra->frames[j];
+    if (!count)
+        return put_extra(slot, depth, &extra->collection, 0, 0);
     for (uint32_t i = count; i-- > 0 && depth < SAMPLE_AREA_DEPTH;) {
         const struct walk_frame *frame = &slot->walked[i];
-        uint32_t entry = frame->flags & WALK_ENTRY ? SAMPLE_FRAME_ENTRY : 0;
-        slot->now[depth++] = (struct sample_frame){
-            .code = sample_area_code(area, process, frame->code) | entry, .offset = frame->offset};
-        for (uint32_t j = 0; extra->above == i && j < extra->count && depth < SAMPLE_AREA_DEPTH; j++)
-            slot->now[depth++] = extra->frames[j];
+        uint32_t entry = frame->flags & WALK_ENTRY ? SAMPLE_FRAME_ENTRY : 0, before = depth;
+        depth = put_extra(slot, depth, &extra->tasks, i + 1, entry);
+        if (depth > before)
+            entry = 0;
+        if (depth < SAMPLE_AREA_DEPTH)
+            slot->now[depth++] = (struct sample_frame){
+                .code = sample_area_code(area, process, frame->code) | entry, .offset = frame->offset};
+        depth = put_extra(slot, depth, &extra->collection, i, 0);
     }
     return depth;
 }
@@ -90,7 +119,6 @@ static struct native_slot *native_slot_of(const struct stack_reader *reader, con
     struct native_slot *native = &reader->native->area->slots[slot - area->slots];
     if (native->generation != slot->generation) {
         native->depth = 0;
-        native->stack_low = native->stack_high = native->foreign_low = native->foreign_high = 0;
         native->generation = slot->generation;
     }
     return native;
@@ -137,12 +165,29 @@ static bool reject(struct sample_area *area, struct sample_slot *slot, enum walk
     return sample_area_put(slot, &record, NULL, 0);
 }
 
-/* The frames of a thread; none for one without a state. */
-static struct walk walk_python(const struct walk_process *process, struct sample_slot *slot, uint64_t state)
+/* 3.11 and 3.12 keep records on the C stack: of what is mapped there for sure no copy must be made. */
+static void find_stack(struct walk_thread *thread, const struct walk_process *process,
+                       struct sample_slot *slot, const ucontext_t *context)
 {
-    const struct walk_thread thread = {.state = state};
+    if (!context || process->layout->chain != LAYOUT_CFRAMES)
+        return;
+    struct walk_native_registers registers;
+    walk_native_from_context(&registers, context);
+    uint64_t stack_pointer = registers.value[REGISTER_RSP];
+    if (!own_stack_holds(&slot->stack, stack_pointer))
+        return;
+    thread->stack_low = stack_pointer;
+    thread->stack_high = slot->stack.high;
+}
+
+/* The frames of a thread; none for one without a state. `context`: where it was interrupted, if it is our own. */
+static struct walk walk_python(const struct walk_process *process, struct sample_slot *slot, uint64_t state,
+                               const ucontext_t *context)
+{
+    struct walk_thread thread = {.state = state};
     if (!state)
         return (struct walk){.status = WALK_EMPTY};
+    find_stack(&thread, process, slot, context);
     return walk_frames(process, &thread, slot->walked, SAMPLE_AREA_DEPTH);
 }
 
@@ -152,10 +197,11 @@ struct origin {
     const struct walk_native_registers *registers;
 };
 
-static bool walk_from(const struct origin *origin, struct native_walker *walker, struct native_part *native)
+static bool walk_from(const struct origin *origin, struct native_walker *walker, struct sample_slot *slot,
+                      struct native_part *native)
 {
     return origin->context
-               ? native_stack_of_context(walker, native->slot, origin->context, &native->head)
+               ? native_stack_of_context(walker, native->slot, &slot->stack, origin->context, &native->head)
                : native_stack_of_registers(walker, native->slot, origin->registers, &native->head);
 }
 
@@ -163,13 +209,13 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
                           uint64_t state, uint32_t count, bool last_try, const struct origin *origin)
 {
     struct native_part native = {.slot = native_slot_of(reader, area, slot)};
-    struct walk walk = walk_python(&reader->process, slot, state);
+    struct walk walk = walk_python(&reader->process, slot, state, origin->context);
     if (walk.status == WALK_REJECTED && walk.reason != WALK_TOO_DEEP) {
         if (last_try)
             reject(area, slot, walk.reason, count, SAMPLE_RUNNING);
         return false;
     }
-    if (native.slot && !walk_from(origin, reader->native, &native))
+    if (native.slot && !walk_from(origin, reader->native, slot, &native))
         native.slot = NULL;
     if (!state && !native.slot) {
         __atomic_fetch_add(&area->stateless, count, __ATOMIC_RELAXED);
@@ -181,7 +227,8 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
         record.state |= SAMPLE_CUT;
     struct extra_frames extra = {0};
     if (state)
-        record.state |= extra_frames_find(&extra, area, slot, &reader->process, reader->runtime, walk.count);
+        record.state |= extra_frames_find(&extra, area, slot, &reader->process, tasks_of(reader),
+                                          reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &reader->process, walk.count, &extra);
     if (write_sample(area, slot, &record, depth, reader, &native))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
@@ -208,13 +255,14 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
 {
     struct walk_process process = reader->process;
     process.memory.own = false; /* it may wake up and free what we look at: every read must survive that */
-    struct walk walk = walk_python(&process, slot, slot->state);
+    struct walk walk = walk_python(&process, slot, slot->state, NULL);
     if (walk.status == WALK_REJECTED)
         return still(context) && reject(area, slot, walk.reason, count, 0);
     struct extra_frames extra = {0};
     struct sample_record record = {.count = count};
     if (slot->state)
-        record.state = extra_frames_find(&extra, area, slot, &process, reader->runtime, walk.count);
+        record.state =
+            extra_frames_find(&extra, area, slot, &process, tasks_of(reader), reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &process, walk.count, &extra);
     struct native_part native = {.slot = native_slot_of(reader, area, slot)};
     if (native.slot && !native_stack_of_sleeper(reader->native, native.slot, (uint32_t)area->pid,

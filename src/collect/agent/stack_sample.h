@@ -9,8 +9,10 @@
 
 #include "collect/agent/native_stack.h"
 #include "collect/agent/sample_area.h"
+#include "python/asyncio.h"
 
-/* What is needed to read the interpreter of this process. Set once, then only read. */
+/* What is needed to read the interpreter of this process. Set once, then only read; but for `tasks`, which
+ * may come later. */
 struct stack_reader {
     struct layout layout;
     struct code_cache codes;
@@ -20,10 +22,15 @@ struct stack_reader {
     uint32_t tid_offset;          /* of the kernel's number in what a pthread_t points to; 0 = not known */
     uint64_t runtime;             /* address of _PyRuntime */
     struct native_walker *native; /* NULL = Python frames only */
+    struct asyncio asyncio;
+    const struct asyncio *tasks; /* NULL = not known, or not wanted */
 };
 
 /* Finds the interpreter. NULL, or why it cannot be read. */
 const char *stack_sample_init(struct stack_reader *reader);
+
+/* The table of _asyncio is found: from now on samples show tasks. Called once at most. */
+void stack_sample_find_tasks(struct stack_reader *reader, uint64_t table);
 
 /* The calling thread, interrupted at `context`, samples itself: `count` samples' worth. False when its stack is just
  * being changed and cannot be believed; unless this is the last try, nothing was written then. */

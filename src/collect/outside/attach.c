@@ -66,6 +66,8 @@ static int begin(struct attach *attach, struct attach_process *process, struct e
         return -1;
     if (attach->cpu_clock)
         attached_use_cpu_clock(process->attached);
+    if (attach->tasks)
+        attached_show_tasks(process->attached);
     int fd = attached_describe(process->attached, &hello);
     attach->begins(attach->context, process->pid, &hello, fd);
     return attached_start(process->attached, err);

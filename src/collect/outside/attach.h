@@ -25,6 +25,7 @@ struct attach_process {
 struct attach {
     uint64_t period_ns;
     bool native;    /* native frames, too */
+    bool tasks;     /* the tasks of asyncio */
     bool children;  /* those that it starts, too */
     bool cpu_clock; /* samples stand for CPU time */
     uint64_t next_look_ns;

@@ -17,6 +17,7 @@
 #include "collect/outside/hold.h"
 #include "collect/outside/process_image.h"
 #include "collect/outside/read_ahead.h"
+#include "collect/outside/target_asyncio.h"
 #include "collect/outside/thread_states.h"
 #include "store/recording.h"
 
@@ -43,7 +44,8 @@ struct attached {
     int memory_fd; /* /proc/PID/mem: ends when the process becomes another program */
     struct stack_reader reader;
     struct native_walker native;
-    uint64_t next_ask_ns; /* when the recorder is asked to look for new libraries */
+    uint64_t next_ask_ns;   /* when the recorder is asked to look for new libraries */
+    uint64_t next_tasks_ns; /* when asyncio is looked for again */
     struct read_ahead ahead;
     struct thread_states states;
     struct thread_watch watch;
@@ -234,6 +236,20 @@ static bool await_instant(struct attached *attached)
     return !must_stop(attached);
 }
 
+/* asyncio may be loaded at any time. */
+static void look_for_tasks(struct attached *attached)
+{
+    struct process_image image;
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!attached->area->tasks || attached->reader.tasks || now_ns < attached->next_tasks_ns)
+        return;
+    attached->next_tasks_ns = now_ns + LIBRARIES_NS;
+    if (process_image_open(&image, attached->pid, NULL) < 0)
+        return;
+    stack_sample_find_tasks(&attached->reader, target_asyncio_find(&image.image));
+    process_image_close(&image);
+}
+
 /* Code that is not known yet is asked for when it is met; code that has taken the place of other code is not. */
 static void ask_for_libraries(struct attached *attached)
 {
@@ -254,6 +270,7 @@ static enum attached_state sample_until_end(struct attached *attached)
             return thread_states_is_running(attached->pid) ? ATTACHED_REPLACED : ATTACHED_ENDED;
         take_pending(attached);
         ask_for_libraries(attached);
+        look_for_tasks(attached);
         thread_watch_look(&attached->watch);
         if (attached->ahead.list)
             read_ahead_end(&attached->ahead);
@@ -334,6 +351,11 @@ static void connect_parts(struct attached *attached)
                                             .sample_runner = sample_runner,
                                             .find_state = find_state,
                                             .context = attached};
+}
+
+void attached_show_tasks(struct attached *attached)
+{
+    attached->area->tasks = layout_minor(&attached->reader.layout) >= ASYNCIO_FIRST_MINOR;
 }
 
 void attached_use_cpu_clock(struct attached *attached)

@@ -25,6 +25,8 @@ enum attached_state {
 struct attached *attached_open(uint32_t pid, uint64_t period_ns, bool native, struct err *err);
 /* Before it is started: samples are to stand for CPU time. */
 void attached_use_cpu_clock(struct attached *attached);
+/* Likewise: samples show the tasks of asyncio and who awaits them. */
+void attached_show_tasks(struct attached *attached);
 /* What the process would have said of itself, and the memory that the samples go to (stays ours). */
 int attached_describe(const struct attached *attached, struct session_hello *hello);
 int attached_start(struct attached *attached, struct err *err);

@@ -47,8 +47,7 @@ static size_t extent(const struct target_image *image, size_t first)
     return executable ? end - first : 0;
 }
 
-/* Where the file's addresses lie in memory: a mapping shows the part of a segment that begins at its offset. */
-static bool find_bias(const struct elf_image *elf, const struct target_mapping *mapping, uint64_t *bias)
+bool target_python_bias(const struct elf_image *elf, const struct target_mapping *mapping, uint64_t *bias)
 {
     for (unsigned i = 0; i < elf->segment_count; i++) {
         const struct elf_image_segment *segment = &elf->segments[i];
@@ -68,7 +67,7 @@ static void look_up_symbols(struct finding *finding)
     memset(finding->symbols, 0, sizeof finding->symbols);
     if (finding->image->open(finding->image->context, mapping, &file, NULL) < 0)
         return;
-    if (find_bias(&file.image, mapping, &finding->python->bias) &&
+    if (target_python_bias(&file.image, mapping, &finding->python->bias) &&
         elf_image_symbols(&file.image, symbol_names, finding->symbols, SYMBOLS))
         for (int i = 0; i < SYMBOLS; i++)
             finding->symbols[i] += finding->symbols[i] ? finding->python->bias : 0;

@@ -18,6 +18,7 @@
 #include "python/walk.h"
 
 struct elf_file;
+struct elf_image;
 struct err;
 
 /* One mapping, as /proc/PID/maps and the notes of a core file tell. */
@@ -51,6 +52,10 @@ struct target_python {
 };
 
 int target_python_find(const struct target_image *image, struct target_python *python, struct err *err);
+
+/* Where the file's addresses lie in memory: a mapping shows the part of a segment that begins at its offset. False when
+ * it shows none of this file. */
+bool target_python_bias(const struct elf_image *elf, const struct target_mapping *mapping, uint64_t *bias);
 
 /* What walk_frames needs. `codes` and `python` are borrowed. */
 struct walk_process target_python_walk(const struct target_python *python, const struct memory *memory,

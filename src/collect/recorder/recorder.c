@@ -568,6 +568,7 @@ static int start_attached(struct recorder *recorder, struct err *err)
     recorder->target = (pid_t)options->pid;
     recorder->attach = (struct attach){.period_ns = options->period_ns,
                                        .native = options->native,
+                                       .tasks = options->tasks,
                                        .cpu_clock = options->cpu_clock,
                                        .children = options->children,
                                        .begins = take_attached,

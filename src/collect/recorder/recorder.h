@@ -23,6 +23,7 @@ struct recorder_options {
     uint32_t pid;       /* instead of it: a process that runs already, to be sampled from outside; 0 = none */
     uint64_t period_ns; /* of sampling it */
     bool native;        /* its native frames, too */
+    bool tasks;         /* likewise: the tasks of asyncio */
     bool cpu_clock;     /* likewise: samples stand for CPU time */
     bool children;      /* those that it starts, too */
     const char *agent;  /* path of libsonde_agent.so */
