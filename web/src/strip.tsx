@@ -240,10 +240,11 @@ function Drawn({ all }: { all: [number, number] }): JSX.Element {
   const chosen = dragged.value ?? range.value;
   useDrag(strip, all);
   useEffect(() => {
-    const draw = () => shown && drawStrip(canvas.current!, shown, all, chosen);
+    const element = canvas.current!; // the observer may still speak when the page has let go of it
+    const draw = () => shown && drawStrip(element, shown, all, chosen);
     draw();
     const watch = new ResizeObserver(draw);
-    watch.observe(canvas.current!);
+    watch.observe(element);
     return () => watch.disconnect();
   }, [shown, all[0], all[1], chosen?.[0], chosen?.[1], dark.value]);
   return (
