@@ -297,23 +297,41 @@ static int compare_samples(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-int recording_order_samples(struct recording *recording, struct err *err)
+static uint32_t threads_of_samples(const struct recording *recording)
 {
-    uint32_t count = recording->samples_count, threads = recording->threads_count;
-    if (are_samples_sorted(recording))
-        return 0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < recording->samples_count; i++)
+        last = recording->samples[i].thread > last ? recording->samples[i].thread : last;
+    return last + 1;
+}
+
+/* By thread; a thread's samples stay in their order. */
+static int group_samples(struct recording *recording, uint32_t threads, struct err *err)
+{
+    uint32_t count = recording->samples_count;
     struct sample_row *sorted = malloc(count * sizeof *sorted);
     uint32_t *places = malloc(((size_t)threads + 1) * sizeof *places);
-    if (!sorted || !places) {
-        free(sorted);
-        free(places);
-        return err_set(err, "out of memory while sorting %u samples", count);
+    if (sorted && places) {
+        COUNTING_SORT(recording->samples, sorted, count, places, threads, thread);
+        memcpy(recording->samples, sorted, count * sizeof *sorted);
     }
-    COUNTING_SORT(recording->samples, sorted, count, places, threads, thread);
-    memcpy(recording->samples, sorted, count * sizeof *sorted);
+    int result = sorted && places
+                     ? 0
+                     : err_set(err, "out of memory while sorting %u samples", recording->samples_count);
     free(sorted);
     free(places);
-    if (!are_samples_sorted(recording)) /* a clock that went back */
-        qsort(recording->samples, count, sizeof *recording->samples, compare_samples);
+    return result;
+}
+
+int recording_order_samples(struct recording *recording, struct err *err)
+{
+    uint32_t threads = threads_of_samples(recording);
+    if (are_samples_sorted(recording))
+        return 0;
+    /* A few samples of the last of very many threads are not worth a place for each thread. */
+    if (threads / 4 <= recording->samples_count && group_samples(recording, threads, err) < 0)
+        return -1;
+    if (!are_samples_sorted(recording)) /* or a clock that went back */
+        qsort(recording->samples, recording->samples_count, sizeof *recording->samples, compare_samples);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "store/gather.h"
 #include "store/natives.h"
 #include "store/record.h"
+#include "store/thread_owners.h"
 
 /* Samples come by turns from all threads; so many are held to be written by thread, where each costs a few
  * bytes less. */
@@ -17,7 +18,8 @@
 
 struct writer {
     struct gather gather;
-    struct recording known;  /* the definitions made so far, and the samples that are held */
+    struct recording known; /* the definitions made so far, but for threads, and the samples that are held */
+    struct thread_owners threads;
     struct map codes, nodes; /* hash of the definition → id */
     struct map modules;      /* (path, build id) → id */
     struct map addresses;    /* hash of (module, offset) → row */
@@ -73,6 +75,11 @@ static bool knows_strings(struct writer *writer, const uint32_t *ids, size_t cou
 static bool knows(struct writer *writer, const char *what, uint32_t id, uint32_t count)
 {
     return id < count || fail(writer, "%s %u was never defined", what, id);
+}
+
+static bool knows_thread(struct writer *writer, uint32_t id)
+{
+    return knows(writer, "thread", id, writer->threads.threads + 1);
 }
 
 /* Everything but the flags, which may become known later. */
@@ -164,7 +171,7 @@ static void put_thread(struct writer *writer, uint32_t id, const struct thread *
 
 uint32_t writer_thread(struct writer *writer, const struct thread *thread)
 {
-    uint32_t id = failed(writer) ? 0 : recording_add_thread(&writer->known, thread);
+    uint32_t id = failed(writer) ? 0 : thread_owners_add(&writer->threads, thread->process);
     if (!id)
         return fail_memory(writer);
     put_thread(writer, id, thread);
@@ -173,9 +180,8 @@ uint32_t writer_thread(struct writer *writer, const struct thread *thread)
 
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread)
 {
-    if (failed(writer) || !knows(writer, "thread", id, writer->known.threads_count))
+    if (failed(writer) || !knows_thread(writer, id))
         return;
-    writer->known.threads[id] = *thread;
     put_thread(writer, id, thread);
 }
 
@@ -299,7 +305,7 @@ uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol
 
 void writer_calls(struct writer *writer, uint32_t process, const struct call_row *row)
 {
-    if (failed(writer) || !knows(writer, "thread", row->thread, writer->known.threads_count) ||
+    if (failed(writer) || !knows_thread(writer, row->thread) ||
         !knows(writer, "node", row->node, writer->known.nodes_count))
         return;
     gather_data_of(&writer->gather, process);
@@ -313,7 +319,7 @@ static void put_samples(struct writer *writer)
         return;
     for (uint32_t i = 0; i < known->samples_count; i++) {
         const struct sample_row *row = &known->samples[i];
-        gather_data_of(&writer->gather, known->threads[row->thread].process);
+        gather_data_of(&writer->gather, thread_owners_process(&writer->threads, row->thread));
         gather_time(&writer->gather, RECORD_KIND_SAMPLES, row->time_ns);
         gather_row(&writer->gather, GATHER_SAMPLES, row->thread,
                    (uint64_t[]){row->time_ns, row->node, row->weight_ns, row->state, row->count});
@@ -323,7 +329,7 @@ static void put_samples(struct writer *writer)
 
 void writer_sample(struct writer *writer, const struct sample_row *row)
 {
-    if (failed(writer) || !knows(writer, "thread", row->thread, writer->known.threads_count) ||
+    if (failed(writer) || !knows_thread(writer, row->thread) ||
         !knows(writer, "node", row->node, writer->known.nodes_count))
         return;
     if (recording_add_sample(&writer->known, row) == UINT32_MAX)
@@ -486,6 +492,7 @@ void writer_abandon(struct writer *writer)
         return;
     gather_clear(&writer->gather);
     recording_clear(&writer->known);
+    thread_owners_clear(&writer->threads);
     map_clear(&writer->codes);
     map_clear(&writer->nodes);
     map_clear(&writer->modules);
@@ -675,7 +682,7 @@ int writer_put_recording(struct writer *writer, const struct recording *recordin
         .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
         .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
         .process_shift = writer->known.processes_count - 1,
-        .thread_shift = writer->known.threads_count - 1,
+        .thread_shift = writer->threads.threads,
     };
     if (to.strings && to.codes && to.nodes && to.modules &&
         natives_init(&to.natives, recording, &writer->gather.err) == 0) {

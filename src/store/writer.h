@@ -71,7 +71,7 @@ void writer_meta(struct writer *writer, const char *key, const char *value);
 
 /* The text of a file that codes name, at most RECORD_SOURCE_MAX bytes. */
 void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size);
-/* The definitions made so far; borrowed until the next call. */
+/* The definitions made so far, but for threads, of which there may be too many. Borrowed until the next call. */
 const struct recording *writer_known(const struct writer *writer);
 
 /* Sends what was gathered as chunks. Cheap when there is nothing. */

@@ -21,6 +21,7 @@
 #include "export/stream.h"
 #include "store/compress.h"
 #include "store/reader.h"
+#include "store/record.h"
 #include "store/recording.h"
 #include "store/writer.h"
 
@@ -118,6 +119,38 @@ static void samples_are_small(void **state)
     bytes_clear(&file);
     recording_clear(&again);
     recording_clear(&recording);
+}
+
+/* Threads by turns of two processes, as many as there may be in a long run; samples of some of them. */
+static void very_many_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 20000, SAMPLES = 50 };
+    struct recording again = {0};
+    struct bytes file = {0};
+    struct writer *writer = writer_new(&(struct writer_options){writer_sink_bytes, &file, NULL}, NULL);
+    for (uint64_t pid = 1; pid <= 2; pid++)
+        writer_process(writer, &(struct process){.pid = pid, .rank = UINT32_MAX});
+    for (uint32_t id = 1; id <= THREADS; id++)
+        assert_int_equal(writer_thread(writer, &(struct thread){.process = 1 + id / 100 % 2, .tid = id}), id);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        writer_sample(writer, &(struct sample_row){
+                                  .time_ns = 1 + i, .weight_ns = 1, .thread = THREADS - i * 399, .count = 1});
+    assert_int_equal(writer_close(writer, NULL), 0);
+    assert_int_equal(reader_read(file.data, file.size, "file", &again, NULL), 0);
+    assert_int_equal(again.threads_count, THREADS + 1);
+    assert_int_equal(again.samples_count, SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_int_equal(again.samples[i].thread, THREADS - (SAMPLES - 1 - i) * 399);
+        assert_int_equal(again.threads[again.samples[i].thread].tid, again.samples[i].thread);
+    }
+    for (uint32_t i = 0, row = 0; i < again.chunks_count; i++) {
+        const struct chunk_info *chunk = &again.chunks[i];
+        for (uint32_t n = 0; chunk->kind == RECORD_KIND_SAMPLES && n < chunk->records; n++, row++)
+            assert_int_equal(chunk->process, again.threads[again.samples[row].thread].process);
+    }
+    bytes_clear(&file);
+    recording_clear(&again);
 }
 
 static void a_clock_that_goes_back_is_sorted(void **state)
@@ -449,6 +482,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_small),
+        cmocka_unit_test(very_many_threads),
         cmocka_unit_test(a_clock_that_goes_back_is_sorted),
         cmocka_unit_test(functions_count_samples),
         cmocka_unit_test(selections_of_samples),

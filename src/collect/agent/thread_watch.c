@@ -1,5 +1,6 @@
 #include "collect/agent/thread_watch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <string.h>
@@ -145,8 +146,11 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
         struct sample_slot *slot = &area->slots[place];
         if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE))
             continue;
-        if (!task_list_open(&watch->threads[place].task, (uint32_t)area->pid, tid))
-            break; /* it has ended, or descriptors have run out */
+        if (!task_list_open(&watch->threads[place].task, (uint32_t)area->pid, tid)) {
+            if (errno == ENOENT || errno == ESRCH) /* it has ended */
+                return;
+            break;
+        }
         slot->state = 0;
         slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
         slot->end_ticks = 0;

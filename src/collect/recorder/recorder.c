@@ -34,8 +34,9 @@
 #define LOADING_INTERVAL_MS 2 /* while a process loads libraries: its threads wait for their rows */
 #define PROGRESS_NS         200000000u
 #define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
-#define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
-#define CLOCK_TOLERANCE     0.001 /* a counter that changes its rate by more is not to be trusted */
+#define POLLED_MAX          1024 /* descriptors in one poll; more processes are looked for at checkpoints */
+#define MEMORY_OF_DEAD_NS   60000000000u /* a child that announces itself late still finds its parent */
+#define CLOCK_TOLERANCE     0.001        /* a counter that changes its rate by more is not to be trusted */
 
 struct recorder {
     const struct recorder_options *options;
@@ -361,7 +362,20 @@ static void take_pending_signals(struct recorder *recorder)
     }
 }
 
-static void forget_ended(struct recorder *recorder)
+/* A program may start any number of processes. */
+static void drop_long_dead(struct recorder *recorder)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    size_t kept = 0;
+    for (size_t i = 0; i < recorder->count; i++) {
+        const struct followed *followed = &recorder->followed[i];
+        if (followed->memory || now_ns - followed->process.end_ns < MEMORY_OF_DEAD_NS)
+            recorder->followed[kept++] = *followed;
+    }
+    recorder->count = kept;
+}
+
+static void finish_ended(struct recorder *recorder)
 {
     for (size_t i = 0; i < recorder->count && !recorder->options->pid; i++) {
         struct followed *followed = &recorder->followed[i];
@@ -375,7 +389,8 @@ static void checkpoint(struct recorder *recorder)
     struct clock_rate rate = current_rate(recorder);
     if (recorder->first_rate == 0)
         recorder->first_rate = rate.ns_per_tick;
-    forget_ended(recorder);
+    finish_ended(recorder);
+    drop_long_dead(recorder);
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
             followed_drain(&recorder->followed[i], &rate);
@@ -493,7 +508,8 @@ static void follow_until_end(struct recorder *recorder)
     uint64_t until = clock_monotonic_ns() + ORPHAN_GRACE_MS * 1000000u;
     while (still_running(recorder) && clock_monotonic_ns() < until) {
         wait_and_handle(recorder, 10);
-        forget_ended(recorder);
+        finish_ended(recorder);
+        drop_long_dead(recorder);
     }
 }
 

@@ -78,15 +78,20 @@ struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *w
     return drain;
 }
 
+static void free_slot(struct sample_drain *drain, uint32_t place)
+{
+    if (drain->slots[place])
+        free(drain->slots[place]->native);
+    free(drain->slots[place]);
+    drain->slots[place] = NULL;
+}
+
 void sample_drain_free(struct sample_drain *drain)
 {
     if (!drain)
         return;
-    for (uint32_t i = 0; i < SAMPLE_AREA_SLOTS; i++) {
-        if (drain->slots[i])
-            free(drain->slots[i]->native);
-        free(drain->slots[i]);
-    }
+    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++)
+        free_slot(drain, place);
     map_clear(&drain->lines);
     free(drain->codes);
     free(drain);
@@ -410,6 +415,7 @@ void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate
         drain_slot(drain, place, rate);
         if (end_ticks && drain->slots[place]) { /* nothing more will come: the slot may be given to another */
             end_thread(drain, place, rate, end_ticks);
+            free_slot(drain, place);
             __atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
         }
     }
