@@ -51,6 +51,7 @@ const parts = {
   STYLE: style,
   WASM: packed(readFileSync(wasm)),
   WORKER: packed(await bundle("worker.ts")),
+  GRAPHVIZ: packed(await bundle("graphviz.ts")),
   SCRIPT: script,
 };
 const template = readFileSync(join(here, "page.html"), "utf8");

@@ -8,6 +8,18 @@
 #include "query/rectangles.h"
 #include "query/request.h"
 
+/* After less before; times are exact in a double up to 104 days. */
+static void put_changes(struct answer *answer, const struct difference *difference)
+{
+    const struct difference_row *rows = difference->functions;
+    double *self = answer_reals(answer, "change_self_ns", difference->function_count);
+    for (uint32_t i = 0; self && i < difference->function_count; i++)
+        self[i] = (double)rows[i].after_self_ns - (double)rows[i].before_self_ns;
+    double *total = answer_reals(answer, "change_total_ns", difference->function_count);
+    for (uint32_t i = 0; total && i < difference->function_count; i++)
+        total[i] = (double)rows[i].after_total_ns - (double)rows[i].before_total_ns;
+}
+
 static void put_functions(struct answer *answer, const struct difference *difference)
 {
     const struct difference_row *rows = difference->functions;
@@ -56,6 +68,7 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
     json_key(&answer->json, "after_ns");
     json_unsigned(&answer->json, after.functions->total_ns);
     put_functions(answer, &difference);
+    put_changes(answer, &difference);
     put_nodes(answer, &difference);
     int result = rectangles_put(answer, &difference.tree, err);
     difference_clear(&difference);

@@ -49,15 +49,42 @@ function decode(answer: Answer): Functions {
 
 export const functions = signal<Functions | null>(null);
 
+/** Answers may come out of order; the last question counts. */
+let asked = 0;
+
 effect(() => {
   const shown = recording.value;
   const chosen = selection.value;
   if (!shown) return;
+  const own = ++asked;
   ask({ ask: "functions", recording: shown.number, ...chosen }).then(
-    (answer) => (functions.value = decode(answer)),
+    (answer) => own === asked && (functions.value = decode(answer)),
     (error: Error) => (problem.value = error.message),
   );
 });
+
+export interface Neighbour {
+  code: number;
+  total: number;
+  calls: number;
+}
+
+function neighbours(table: Functions, here: Uint32Array, there: Uint32Array, code: number): Neighbour[] {
+  const found: Neighbour[] = [];
+  const { total, samples, calls } = table.edges;
+  for (let i = 0; i < here.length; i++)
+    if (here[i] === code)
+      found.push({ code: there[i], total: total[i], calls: table.sampled ? samples[i] : calls[i] });
+  return found.sort((a, b) => b.total - a.total);
+}
+
+export function callersOf(table: Functions, code: number): Neighbour[] {
+  return neighbours(table, table.edges.callee, table.edges.caller, code);
+}
+
+export function calleesOf(table: Functions, code: number): Neighbour[] {
+  return neighbours(table, table.edges.caller, table.edges.callee, code);
+}
 
 /** Row of a function in the table, by its id. */
 export const rowOf = computed(() => {

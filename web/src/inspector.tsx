@@ -1,37 +1,30 @@
-// The selected function: its figures, its callers and callees.
+// The selected function: its figures, its callers and callees, its threads and its hottest lines.
 
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 
-import { functions, rowOf, type Functions } from "./functions";
+import { useAnswer } from "./asking";
+import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour } from "./functions";
+import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
-import type { Recording } from "./recording";
-import { percent, selected } from "./state";
+import { CODE_KINDS, type Recording } from "./recording";
+import { arrangement, percent, selected, selection, showSource, view } from "./state";
 
-interface Neighbour {
-  code: number;
-  total: number;
-  calls: number;
-}
-
-function neighbours(table: Functions, own: Uint32Array, other: Uint32Array, code: number): Neighbour[] {
-  const found: Neighbour[] = [];
-  for (let i = 0; i < own.length; i++)
-    if (own[i] === code)
-      found.push({
-        code: other[i],
-        total: table.edges.total[i],
-        calls: table.sampled ? table.edges.samples[i] : table.edges.calls[i],
-      });
-  return found.sort((a, b) => b.total - a.total);
-}
+const MOST = 12;
 
 function amount(value: number, whole: number): string {
   return percent.value ? share(value, whole) : time(value);
 }
 
-function List(props: { title: string; rows: Neighbour[]; recording: Recording; whole: number }): JSX.Element {
-  const { title, rows, recording, whole } = props;
-  const shown = rows.slice(0, 12);
+interface ListProps {
+  title: string;
+  rows: Neighbour[];
+  recording: Recording;
+  whole: number;
+}
+
+function List({ title, rows, recording, whole }: ListProps): JSX.Element {
+  const shown = rows.slice(0, MOST);
   return (
     <section>
       <h3>
@@ -40,15 +33,166 @@ function List(props: { title: string; rows: Neighbour[]; recording: Recording; w
       <ol class="neighbours">
         {shown.map((row) => (
           <li key={row.code}>
-            <button type="button" title={recording.codes.place(row.code)} onClick={() => (selected.value = row.code)}>
-              {recording.codes.name(row.code)}
+            <button type="button" title={shortName(recording.codes.place(row.code), 1000)} onClick={() => (selected.value = row.code)}>
+              <bdi>{functionName(recording.codes, row.code)}</bdi>
             </button>
             <span class="figure">{amount(row.total, whole)}</span>
           </li>
         ))}
       </ol>
-      {rows.length > shown.length && <small>and {rows.length - shown.length} more in the table</small>}
+      {rows.length > shown.length && (
+        <button type="button" class="more" onClick={() => (view.value = "table")}>
+          and {count(rows.length - shown.length)} more
+        </button>
+      )}
     </section>
+  );
+}
+
+interface ShareOfThread {
+  thread: number;
+  total: number;
+}
+
+/** Where it ran, when there are several threads. */
+function Threads({ recording, code }: { recording: Recording; code: number }): JSX.Element | null {
+  const { threads } = recording.summary;
+  const request = threads.length > 1 ? { ask: "threads", recording: recording.number, code, ...selection.value } : null;
+  const rows = useAnswer(
+    request,
+    (answer) =>
+      Array.from(answer.reals("total_ns"), (total, thread): ShareOfThread => ({ thread, total }))
+        .filter(({ total }) => total > 0)
+        .sort((a, b) => b.total - a.total),
+    [recording],
+  );
+  if (!rows?.length || threads.length < 2) return null;
+  const largest = rows[0].total;
+  const name = (id: number) => {
+    const found = threads.find((thread) => thread.id === id);
+    return found ? `${found.name || "thread"} ${found.tid}` : "";
+  };
+  return (
+    <section>
+      <h3>
+        Threads <small>{count(rows.length)}</small>
+      </h3>
+      <ol class="bars small">
+        {rows.slice(0, MOST).map(({ thread, total }) => (
+          <li key={thread}>
+            <span class="held">
+              <span class="bar" style={{ width: `${(100 * total) / largest}%` }} />
+              <bdi class="name">{shortName(name(thread), 60)}</bdi>
+            </span>
+            <span class="figure">{amount(total, functions.value?.totalNs ?? 0)}</span>
+          </li>
+        ))}
+      </ol>
+      {rows.length > MOST && <p class="hint">and {count(rows.length - MOST)} more</p>}
+    </section>
+  );
+}
+
+/** The lines of the function that took most; only samples know them. */
+function HotLines({ recording, code }: { recording: Recording; code: number }): JSX.Element | null {
+  const { codes } = recording;
+  const canHave = recording.summary.sampled && codes.fileId[code] > 0;
+  const request = { ask: "lines", recording: recording.number, file: codes.fileId[code], code, ...selection.value };
+  const lines = useAnswer(
+    canHave ? request : null,
+    (answer) => {
+      const total = answer.reals("total_ns");
+      const text = answer.values.has_text ? new TextDecoder().decode(answer.small("text")).split("\n") : [];
+      return Array.from(total, (value, line) => ({ line, value, text: (text[line - 1] ?? "").trim() }))
+        .filter(({ value, line }) => line && value > 0)
+        .sort((a, b) => b.value - a.value)
+        .slice(0, 6);
+    },
+    [recording],
+  );
+  if (!lines?.length) return null;
+  const whole = functions.value?.totalNs ?? 0;
+  return (
+    <section>
+      <h3>Hottest lines</h3>
+      <ol class="neighbours lines">
+        {lines.map(({ line, value, text }) => (
+          <li key={line}>
+            <button type="button" onClick={() => showSource(code, line)} title={shortName(text)}>
+              <span class="number">{line}</span> <bdi>{shortName(text)}</bdi>
+            </button>
+            <span class="figure">{amount(value, whole)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function perCall(table: Functions, row: number): string {
+  return table.calls[row] ? `${time(table.total[row] / table.calls[row])} each` : "";
+}
+
+function Figures({ table, row }: { table: Functions; row: number }): JSX.Element {
+  const whole = table.totalNs;
+  return (
+    <dl class="figures">
+      <dt>total</dt>
+      <dd>{time(table.total[row])}</dd>
+      <dd>{share(table.total[row], whole)}</dd>
+      <dt>self</dt>
+      <dd>{time(table.self[row])}</dd>
+      <dd>{share(table.self[row], whole)}</dd>
+      <dt>{table.sampled ? "samples" : "calls"}</dt>
+      <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
+      <dd>{table.sampled ? `${count(table.samples[row])} self` : perCall(table, row)}</dd>
+    </dl>
+  );
+}
+
+function Links({ recording, code }: { recording: Recording; code: number }): JSX.Element {
+  const { codes } = recording;
+  const file = codes.file(code);
+  const around = () => {
+    arrangement.value = "sandwich";
+    view.value = "flame";
+  };
+  return (
+    <p class="links">
+      {file && file !== "~" && !file.startsWith("<") && (
+        <button type="button" onClick={() => showSource(code)}>
+          Source
+        </button>
+      )}
+      <button type="button" onClick={around}>
+        Sandwich
+      </button>
+      <button type="button" onClick={() => (view.value = "table")}>
+        Table
+      </button>
+    </p>
+  );
+}
+
+function Chosen({ recording, table, row }: { recording: Recording; table: Functions; row: number }): JSX.Element {
+  const { codes } = recording;
+  const code = table.code[row];
+  const [callers, callees] = useMemo(() => [callersOf(table, code), calleesOf(table, code)], [table, code]);
+  return (
+    <>
+      <h2 title={shortName(codes.name(code), 1000)}>
+        <bdi>{functionName(codes, code)}</bdi>
+      </h2>
+      <p class="place">
+        {codes.place(code) ? <Place codes={codes} code={code} /> : [CODE_KINDS[codes.kind[code]], shortName(codes.module(code))].filter(Boolean).join(" · ")}
+      </p>
+      <Figures table={table} row={row} />
+      <Links recording={recording} code={code} />
+      <List title="Callers" rows={callers} recording={recording} whole={table.totalNs} />
+      <List title="Callees" rows={callees} recording={recording} whole={table.totalNs} />
+      <HotLines recording={recording} code={code} />
+      <Threads recording={recording} code={code} />
+    </>
   );
 }
 
@@ -56,45 +200,16 @@ export function Inspector({ recording }: { recording: Recording }): JSX.Element 
   const code = selected.value;
   const table = functions.value;
   const row = rowOf.value.get(code);
-  if (!code || !table || row === undefined)
-    return (
-      <aside class="inspector" aria-label="selection">
-        <p class="hint">{code && table ? "Not in this selection." : "Select a function to see its callers and callees."}</p>
-      </aside>
-    );
-  const { codes } = recording;
-  const whole = table.totalNs;
+  const isChosen = code > 0 && table !== null && row !== undefined;
   return (
-    <aside class="inspector" aria-label="selection">
-      <h2 title={codes.name(code)}>{codes.name(code)}</h2>
-      <p class="place">{codes.place(code) || codes.module(code)}</p>
-      <dl class="figures">
-        <dt>total</dt>
-        <dd>{time(table.total[row])}</dd>
-        <dd>{share(table.total[row], whole)}</dd>
-        <dt>self</dt>
-        <dd>{time(table.self[row])}</dd>
-        <dd>{share(table.self[row], whole)}</dd>
-        <dt>{table.sampled ? "samples" : "calls"}</dt>
-        <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
-        <dd>{table.sampled ? `${count(table.samples[row])} self` : perCall(table, row)}</dd>
-      </dl>
-      <List
-        title="Callers"
-        rows={neighbours(table, table.edges.callee, table.edges.caller, code)}
-        recording={recording}
-        whole={whole}
-      />
-      <List
-        title="Callees"
-        rows={neighbours(table, table.edges.caller, table.edges.callee, code)}
-        recording={recording}
-        whole={whole}
-      />
+    <aside class={`inspector${code ? " chosen" : ""}`} aria-label="the selected function">
+      {isChosen ? (
+        <Chosen key={code} recording={recording} table={table} row={row} />
+      ) : (
+        <p class="hint">
+          {code && table ? "The selected function is not in what is shown." : "Select a function: its callers and callees, lines and threads appear here."}
+        </p>
+      )}
     </aside>
   );
-}
-
-function perCall(table: Functions, row: number): string {
-  return table.calls[row] ? `${time(table.total[row] / table.calls[row])} each` : "";
 }

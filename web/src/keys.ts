@@ -1,6 +1,6 @@
 // The keyboard. A view may listen for more through `viewKeys`.
 
-import { fold, idle, percent, search, selected, range, view } from "./state";
+import { fold, idle, own, percent, search, selected, range, view } from "./state";
 import { VIEWS } from "./views";
 import { signal } from "@preact/signals";
 
@@ -17,6 +17,7 @@ export const KEYS: Key[] = [
   { keys: "Enter", words: "zoom to the selection" },
   { keys: "Esc", words: "back to the whole, forget search and selection" },
   { keys: "t", words: "time or per cent" },
+  { keys: "h", words: "hide library frames" },
   { keys: "i", words: "show idle threads" },
   { keys: "r", words: "merge recursion" },
   { keys: "c", words: "copy the stack" },
@@ -43,6 +44,7 @@ const ACTIONS: Record<string, () => void> = {
   "?": () => (helpShown.value = !helpShown.value),
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
   t: () => (percent.value = !percent.value),
+  h: () => (own.value = !own.value),
   i: () => (idle.value = !idle.value),
   r: () => (fold.value = !fold.value),
   Escape: escape,

@@ -6,7 +6,7 @@ import { fromBase64, ServerEngine, WorkerEngine, type Engine } from "./engine";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
-import { engine, followTheme, keepInUrl, problem, recordings } from "./state";
+import { engine, followTheme, keepInUrl, opening, problem, recordings } from "./state";
 
 async function openCarried(engine: Engine): Promise<number> {
   const blocks = document.querySelectorAll<HTMLScriptElement>("script.recording");
@@ -46,6 +46,7 @@ function follow(engine: Engine, loaded: Promise<void>): void {
 export async function openFiles(files: Iterable<File>): Promise<void> {
   const current = engine.value!;
   problem.value = "";
+  opening.value = true;
   try {
     await current.clear();
     let count = 0;
@@ -54,6 +55,7 @@ export async function openFiles(files: Iterable<File>): Promise<void> {
   } catch (error) {
     problem.value = error instanceof Error ? error.message : String(error);
   }
+  opening.value = false;
 }
 
 async function start(): Promise<void> {
@@ -70,4 +72,6 @@ followTheme();
 keepInUrl();
 listenForKeys();
 render(<Shell openFiles={openFiles} />, document.getElementById("page")!);
-start().catch((error: unknown) => (problem.value = error instanceof Error ? error.message : String(error)));
+start()
+  .catch((error: unknown) => (problem.value = error instanceof Error ? error.message : String(error)))
+  .finally(() => (opening.value = false));

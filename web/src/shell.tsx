@@ -1,14 +1,17 @@
-// The page's frame: heading, tabs, the view, the inspector.
+// The page's frame: heading, tabs, what is filtered, the view, the inspector, the run over time.
 
+import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
+import { shortName } from "./names";
 import { count, time } from "./numbers";
-import type { Summary } from "./recording";
+import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
-import { busy, dark, engine, matches, problem, recording, recordings, search, theme, view } from "./state";
+import { busy, dark, engine, idle, matches, opening, own, problem, process, range, recording, recordings } from "./state";
+import { search, selected, showRecording, theme, thread, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -17,7 +20,8 @@ type OpenFiles = (files: Iterable<File>) => void;
 function headline(summary: Summary): string {
   const parts = [];
   const { meta } = summary;
-  const length = summary.end_ns - summary.begin_ns;
+  const length = summary.end_ns - summary.begin_ns || Number(meta.elapsed_ns ?? 0);
+  if (summary.live) parts.push("being recorded");
   if (length > 0) parts.push(time(length));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
   if (meta.python) parts.push(`Python ${meta.python}`);
@@ -25,35 +29,78 @@ function headline(summary: Summary): string {
   return parts.join(" · ");
 }
 
-function Heading(): JSX.Element {
-  const shown = recording.value;
+function Title({ shown }: { shown: Recording | undefined }): JSX.Element | null {
+  if (!shown) return null;
+  if (recordings.value.length < 2)
+    return (
+      <h1 class="title" title={shortName(shown.summary.meta.command ?? "", 1000)}>
+        <bdi>{shortName(shown.summary.name)}</bdi>
+      </h1>
+    );
+  return (
+    <h1 class="title">
+      <select
+        aria-label="recording"
+        value={shown.number}
+        onChange={(event) => showRecording(Number(event.currentTarget.value))}
+      >
+        {recordings.value.map(({ number, summary }) => (
+          <option value={number}>
+            {number + 1}/{recordings.value.length} {summary.name.slice(-80)}
+          </option>
+        ))}
+      </select>
+    </h1>
+  );
+}
+
+function Search(): JSX.Element {
   const found = matches.value;
   return (
+    <div class="search" role="search">
+      <input
+        type="search"
+        placeholder="/ search"
+        aria-label="search functions and files"
+        value={search.value}
+        onInput={(event) => (search.value = event.currentTarget.value)}
+      />
+      <output>{found ? `${count(found.size)} found` : ""}</output>
+    </div>
+  );
+}
+
+function Heading(): JSX.Element {
+  const shown = recording.value;
+  return (
     <header>
+      <a class="skip" href="#view" onClick={(event) => skipTo(event)}>
+        to the view
+      </a>
       <b class="brand">sonde</b>
-      <span class="title" title={shown?.summary.meta.command}>
-        {shown?.summary.name ?? ""}
-      </span>
+      <Title shown={shown} />
       <span class="facts">{shown ? headline(shown.summary) : ""}</span>
       <span class="space" />
-      <label class="search">
-        <input
-          type="search"
-          placeholder="/ search"
-          aria-label="search functions and files"
-          value={search.value}
-          onInput={(event) => (search.value = event.currentTarget.value)}
-        />
-        <output>{found ? `${count(found.size)} found` : ""}</output>
-      </label>
-      <button type="button" title="light or dark" onClick={() => (theme.value = dark.value ? "light" : "dark")}>
+      {shown && <Search />}
+      <button
+        type="button"
+        title="light or dark"
+        aria-label={dark.value ? "light colours" : "dark colours"}
+        onClick={() => (theme.value = dark.value ? "light" : "dark")}
+      >
         {dark.value ? "☀" : "☾"}
       </button>
-      <button type="button" title="keys" onClick={() => (helpShown.value = !helpShown.value)}>
+      <button type="button" title="keys" aria-label="keys" aria-expanded={helpShown.value} onClick={() => (helpShown.value = !helpShown.value)}>
         ?
       </button>
     </header>
   );
+}
+
+/** The URL holds the page's state, so the link moves the focus itself. */
+function skipTo(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("main")?.focus();
 }
 
 function Tabs(): JSX.Element {
@@ -75,11 +122,64 @@ function Tabs(): JSX.Element {
   );
 }
 
-function Help(): JSX.Element | null {
-  if (!helpShown.value) return null;
+interface Filter {
+  words: string;
+  off(): void;
+}
+
+/** What the views leave out or show alone; each can be switched off. */
+function filters(shown: Recording): Filter[] {
+  const { threads, processes, begin_ns } = shown.summary;
+  const found: Filter[] = [];
+  const ofThread = threads.find(({ id }) => id === thread.value);
+  const ofProcess = processes.find(({ id }) => id === process.value);
+  if (ofThread) found.push({ words: `thread ${ofThread.name} ${ofThread.tid}`, off: () => (thread.value = 0) });
+  if (ofProcess) found.push({ words: `process ${ofProcess.pid}`, off: () => (process.value = 0) });
+  if (range.value)
+    found.push({
+      words: `${time(range.value[0] - begin_ns)} to ${time(range.value[1] - begin_ns)}`,
+      off: () => (range.value = null),
+    });
+  if (own.value) found.push({ words: "library frames hidden", off: () => (own.value = false) });
+  if (idle.value) found.push({ words: "with idle threads", off: () => (idle.value = false) });
+  return found;
+}
+
+function Filters({ shown }: { shown: Recording }): JSX.Element | null {
+  const found = filters(shown);
+  if (!found.length) return null;
   return (
-    <aside class="help" role="note">
+    <div class="filters" role="status">
+      {found.map(({ words, off }) => (
+        <button type="button" key={words} aria-label={`${words}: switch off`} onClick={off}>
+          <bdi>{shortName(words, 60)}</bdi> ✕
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Help(): JSX.Element | null {
+  const close = useRef<HTMLButtonElement>(null);
+  const isShown = helpShown.value;
+  useEffect(() => {
+    if (isShown) close.current?.focus();
+  }, [isShown]);
+  if (!isShown) return null;
+  return (
+    <aside class="help" aria-label="keys">
+      <button ref={close} type="button" class="close" aria-label="close" onClick={() => (helpShown.value = false)}>
+        ✕
+      </button>
       <h2>Keys</h2>
+      <dl>
+        {VIEWS.map(({ title }, index) => (
+          <>
+            <dt>{(index + 1) % 10}</dt>
+            <dd>{title}</dd>
+          </>
+        ))}
+      </dl>
       <dl>
         {KEYS.map(({ keys, words }) => (
           <>
@@ -88,6 +188,17 @@ function Help(): JSX.Element | null {
           </>
         ))}
       </dl>
+      <h2>Mouse</h2>
+      <dl>
+        <dt>click</dt>
+        <dd>select everywhere; in pictures zoom, too</dd>
+        <dt>double click</dt>
+        <dd>a row or node: its source</dd>
+        <dt>wheel, drag</dt>
+        <dd>zoom and move</dd>
+        <dt>drop files</dt>
+        <dd>open them; two are compared</dd>
+      </dl>
     </aside>
   );
 }
@@ -95,14 +206,15 @@ function Help(): JSX.Element | null {
 function Welcome({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
   const chooser = useRef<HTMLInputElement>(null);
   return (
-    <div class="welcome">
+    <main class="welcome" tabIndex={-1}>
       <h1>Drop a recording here</h1>
       <p>
-        .sonde, .prof, speedscope or collapsed stacks. Nothing leaves this computer. Or{" "}
-        <button type="button" onClick={() => chooser.current!.click()}>
+        .sonde, .prof, speedscope or collapsed stacks; two at once are compared. Nothing leaves this computer. Or{" "}
+        <button type="button" class="framed" onClick={() => chooser.current!.click()}>
           choose files
         </button>
       </p>
+      <pre>sonde record script.py</pre>
       <input
         ref={chooser}
         type="file"
@@ -110,54 +222,92 @@ function Welcome({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
         hidden
         onChange={(event) => openFiles(event.currentTarget.files ?? [])}
       />
-    </div>
+    </main>
   );
 }
 
 function Main({ openFiles }: { openFiles: OpenFiles }): JSX.Element | null {
   const shown = recording.value;
-  if (!shown) return problem.value || !engine.value?.canOpen ? null : <Welcome openFiles={openFiles} />;
+  if (!shown && opening.value) return <p class="empty hint">Opening…</p>;
+  if (!shown) return engine.value?.canOpen ? <Welcome openFiles={openFiles} /> : null;
   const chosen = VIEWS.find(({ name }) => name === view.value) ?? VIEWS[0];
   return (
-    <div class="main">
-      <main key={`${chosen.name} ${recordings.value.length}`}>
-        <chosen.component recording={shown} />
-      </main>
-      <Inspector recording={shown} />
-    </div>
+    <>
+      <Filters shown={shown} />
+      <div class="main">
+        <main id="view" tabIndex={-1} aria-label={chosen.title} key={`${chosen.name} ${shown.number} ${recordings.value.length}`}>
+          <chosen.component recording={shown} />
+        </main>
+        <Inspector recording={shown} />
+        {selected.value > 0 && (
+          <button type="button" class="unselect" aria-label="close the inspector" onClick={() => (selected.value = 0)}>
+            ✕
+          </button>
+        )}
+      </div>
+      <Strip recording={shown} />
+    </>
   );
 }
 
+/** Files are being dragged over the page. */
+const isOver = signal(false);
+
 function useDrop(openFiles: OpenFiles): void {
   useEffect(() => {
-    const over = (event: DragEvent) => event.preventDefault();
-    const drop = (event: DragEvent) => {
+    const off = new AbortController();
+    const on = (name: string, act: (event: DragEvent) => void) =>
+      addEventListener(name, act as EventListener, { signal: off.signal });
+    on("dragover", (event) => {
       event.preventDefault();
-      if (engine.value?.canOpen && event.dataTransfer?.files.length) openFiles(event.dataTransfer.files);
-    };
-    addEventListener("dragover", over);
-    addEventListener("drop", drop);
-    return () => {
-      removeEventListener("dragover", over);
-      removeEventListener("drop", drop);
-    };
+      isOver.value = !!event.dataTransfer?.types.includes("Files");
+    });
+    on("dragleave", (event) => {
+      if (!event.relatedTarget) isOver.value = false;
+    });
+    on("drop", (event) => {
+      event.preventDefault();
+      isOver.value = false;
+      if (!event.dataTransfer?.files.length) return;
+      if (engine.value?.canOpen) openFiles(event.dataTransfer.files);
+      else problem.value = "This page shows what sonde view was given. To open other files: sonde view FILE…, or sonde page -o viewer.html for a page that opens what is dropped on it.";
+    });
+    return () => off.abort();
   }, []);
 }
+
+function Problem(): JSX.Element | null {
+  if (!problem.value) return null;
+  return (
+    <p class="problem" role="alert">
+      <span>{shortName(problem.value, 2000)}</span>
+      <button type="button" aria-label="dismiss" onClick={() => (problem.value = "")}>
+        ✕
+      </button>
+    </p>
+  );
+}
+
+effect(() => {
+  const shown = recording.value;
+  const title = VIEWS.find(({ name }) => name === view.value)?.title;
+  document.title = shown ? `${shown.summary.name.slice(-80)} · ${title ?? ""} · sonde` : "sonde";
+});
 
 export function Shell({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
   useDrop(openFiles);
   return (
     <>
       <Heading />
-      <Tabs />
-      {problem.value && (
-        <p class="problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      {recording.value && <Tabs />}
+      <Problem />
       <Main openFiles={openFiles} />
-      {recording.value && <Strip recording={recording.value} />}
       <Help />
+      {isOver.value && (
+        <div class="over" aria-hidden="true">
+          {engine.value?.canOpen ? "Drop to open" : "This page has its recordings from a server"}
+        </div>
+      )}
     </>
   );
 }

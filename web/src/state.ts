@@ -1,7 +1,7 @@
 // What all views share: the recordings, the selection, the search, the range. It lives in the URL, so Back works and a
 // link shows what its sender saw.
 
-import { computed, effect, signal, type Signal } from "@preact/signals";
+import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 
 import type { Engine, Request } from "./engine";
 import type { Recording } from "./recording";
@@ -10,34 +10,67 @@ export const engine = signal<Engine | null>(null);
 export const recordings = signal<Recording[]>([]);
 export const problem = signal("");
 export const busy = signal(0);
+/** Recordings are being read. */
+export const opening = signal(true);
 
 export const view = signal("overview");
-/** The selected function: its id in the first recording; 0 = none. */
+/** Which of the recordings is shown. */
+export const shown = signal(0);
+/** The selected function: its id in the shown recording; 0 = none. */
 export const selected = signal(0);
 export const search = signal("");
 export const range = signal<[number, number] | null>(null);
 export const thread = signal(0);
 export const process = signal(0);
 export const idle = signal(false);
+/** Frames of libraries are left out, their time is their callers'. */
+export const own = signal(false);
 export const fold = signal(false);
 export const percent = signal(false);
 /** How the flame view lays stacks out, and what its colours mean. */
 export const arrangement = signal("top-down");
 export const color = signal("module");
+/** What the rows of the table are: functions, or groups of them. */
+export const grouping = signal("");
+/** The file and the line of the source view; 0 = those of the selection. */
+export const file = signal(0);
+export const line = signal(0);
+/** The recording that the shown one is compared with. */
+export const other = signal(1);
 export const theme = signal<"system" | "light" | "dark">("system");
 const systemDark = signal(false);
 export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
 
-export const recording = computed<Recording | undefined>(() => recordings.value[0]);
+export const recording = computed<Recording | undefined>(() => recordings.value[shown.value] ?? recordings.value[0]);
 
 /** The fields of a request that say which part of the recording is meant. */
 export const selection = computed(() => ({
   thread: thread.value,
   process: process.value,
   idle: idle.value,
+  own: own.value,
   begin_ns: range.value?.[0] ?? 0,
   end_ns: range.value?.[1] ?? 0,
 }));
+
+/** Shows another of the recordings; what was chosen in the last one has no meaning there. */
+export function showRecording(number: number): void {
+  batch(() => {
+    shown.value = number;
+    selected.value = thread.value = process.value = file.value = line.value = 0;
+    range.value = null;
+  });
+}
+
+/** Shows where a function is written, or one line of it. */
+export function showSource(code: number, at = 0): void {
+  batch(() => {
+    selected.value = code;
+    file.value = 0;
+    line.value = at;
+    view.value = "source";
+  });
+}
 
 /** Functions that the search text names; null = nothing is searched for. */
 export const matches = computed<Set<number> | null>(() => {
@@ -46,7 +79,7 @@ export const matches = computed<Set<number> | null>(() => {
   const test = matcher(search.value);
   const result = new Set<number>();
   for (let code = 1; code < found.codes.count; code++)
-    if (test(found.codes.name(code)) || test(found.codes.file(code))) result.add(code);
+    if (test(found.codes.name(code)) || test(found.codes.file(code)) || test(found.codes.module(code))) result.add(code);
   return result;
 });
 
@@ -95,16 +128,22 @@ function readRange(text: string): [number, number] | null {
 
 const KEPT: Kept<any>[] = [
   kept("view", view, (text) => text || "overview", (value) => (value === "overview" ? "" : value)),
+  kept("r", shown, number, numberText),
   kept("f", selected, number, numberText),
   kept("q", search, (text) => text, (value) => value),
   kept("t", range, readRange, (value) => (value ? `${Math.round(value[0])}-${Math.round(value[1])}` : "")),
   kept("thread", thread, number, numberText),
   kept("process", process, number, numberText),
   kept("idle", idle, flag, flagText),
+  kept("own", own, flag, flagText),
   kept("fold", fold, flag, flagText),
   kept("percent", percent, flag, flagText),
   kept("as", arrangement, (text) => text || "top-down", (value) => (value === "top-down" ? "" : value)),
   kept("color", color, (text) => text || "module", (value) => (value === "module" ? "" : value)),
+  kept("by", grouping, (text) => text, (value) => value),
+  kept("file", file, number, numberText),
+  kept("line", line, number, numberText),
+  kept("with", other, (text) => (text ? number(text) : 1), (value) => (value === 1 ? "" : String(value))),
 ];
 
 function readUrl(): void {

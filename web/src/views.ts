@@ -3,8 +3,11 @@
 import type { FunctionComponent } from "preact";
 
 import type { Recording } from "./recording";
+import { Compare } from "./views/compare";
 import { Flame } from "./views/flame";
+import { Graph } from "./views/graph";
 import { Overview } from "./views/overview";
+import { Source } from "./views/source";
 import { Sunburst } from "./views/sunburst";
 import { Table } from "./views/table";
 import { Timeline } from "./views/timeline";
@@ -24,5 +27,8 @@ export const VIEWS: View[] = [
   { name: "flame", title: "Flame", component: Flame },
   { name: "sunburst", title: "Sunburst", component: Sunburst },
   { name: "table", title: "Table", component: Table },
+  { name: "graph", title: "Graph", component: Graph },
+  { name: "source", title: "Source", component: Source },
   { name: "timeline", title: "Timeline", component: Timeline },
+  { name: "compare", title: "Compare", component: Compare },
 ];

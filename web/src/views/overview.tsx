@@ -1,19 +1,51 @@
 // What to look at first, in words; then what was recorded and how good it is.
 
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 
 import { functions, type Functions } from "../functions";
+import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
-import type { Recording, Summary } from "../recording";
-import { selected, view } from "../state";
+import type { Finding, Recording, Summary } from "../recording";
+import { arrangement, idle, selected, view } from "../state";
 import type { ViewProps } from "../views";
 
-const NOTE_WORDS = ["", "lost", "refused", "throttled", "clock", "end", "note"];
+const NOTE_LOSS = 1;
+const NOTE_WORDS = ["Note", "Lost", "Not recorded", "Switched off", "Clock", "Ended", "Warning"];
+const TOP = 10;
 
-function show(code: number): void {
+/** Where a finding is seen best; the flame view unless said otherwise. */
+const VIEW_OF: Record<string, string> = {
+  "many-calls": "table",
+  "c-code": "table",
+  flat: "table",
+  recursion: "graph",
+  loop: "source",
+  waiting: "timeline",
+};
+
+function show(code: number, where = "flame"): void {
   if (!code) return;
   selected.value = code;
-  view.value = "flame";
+  if (where === "flame") arrangement.value = "top-down";
+  view.value = where;
+}
+
+function FindingLine({ finding }: { finding: Finding }): JSX.Element {
+  const where = VIEW_OF[finding.topic] ?? "flame";
+  if (finding.topic === "damage") return <>{finding.text}</>;
+  if (finding.code)
+    return (
+      <button type="button" title={`show it in the ${where} view`} onClick={() => show(finding.code, where)}>
+        {finding.text}
+      </button>
+    );
+  if (!VIEW_OF[finding.topic]) return <>{finding.text}</>;
+  return (
+    <button type="button" onClick={() => (view.value = where)}>
+      {finding.text}
+    </button>
+  );
 }
 
 function Findings({ summary }: { summary: Summary }): JSX.Element {
@@ -22,79 +54,132 @@ function Findings({ summary }: { summary: Summary }): JSX.Element {
     <ol class="findings">
       {summary.findings.map((finding) => (
         <li key={finding.text}>
-          {finding.code ? (
-            <button type="button" onClick={() => show(finding.code)}>
-              {finding.text}
-            </button>
-          ) : (
-            finding.text
-          )}
+          <FindingLine finding={finding} />
         </li>
       ))}
     </ol>
   );
 }
 
-function facts(summary: Summary): [string, string][] {
-  const { meta } = summary;
-  const rows: [string, string | undefined][] = [
-    ["Command", meta.command],
-    ["Recorded by", meta.mode && `sonde ${meta.mode}`],
-    ["Python", meta.python],
-    ["Host", meta.host],
-    ["Started", meta.started],
-    ["Duration", summary.end_ns > summary.begin_ns ? time(summary.end_ns - summary.begin_ns) : undefined],
-    ["Samples", meta.samples && count(Number(meta.samples))],
-    ["Errors", meta.errors && count(Number(meta.errors))],
-    ["Rate", meta.rate_hz && `${count(Number(meta.rate_hz))} a second`],
-    ["Overhead", meta.overhead],
-    ["Processes", count(summary.processes.length)],
-    ["Threads", count(summary.threads.length)],
-  ];
-  return rows.filter((row): row is [string, string] => !!row[1]);
+type Fact = [name: string, text: string | undefined];
+
+const number = (text: string | undefined) => (text === undefined || text === "" ? NaN : Number(text));
+
+/** "1,000 a second asked for, 432 reached" */
+function rateWords({ rate_hz, achieved_hz }: Summary["meta"]): string | undefined {
+  if (!(number(rate_hz) > 0)) return undefined;
+  const reached = number(achieved_hz) > 0 ? `, ${count(number(achieved_hz))} reached` : "";
+  return `${count(number(rate_hz))} a second asked for${reached}`;
 }
 
-function Facts({ summary }: { summary: Summary }): JSX.Element {
+/** How late instants were: of half of them, of nine in ten, of 99 in 100. */
+function jitterWords(meta: Summary["meta"]): string | undefined {
+  if (!(number(meta.late_us_50) >= 0)) return undefined;
+  const late = (key: string) => time(number(meta[key]) * 1000);
+  return `half of the samples less than ${late("late_us_50")}, 99 in 100 less than ${late("late_us_99")}`;
+}
+
+function overheadWords({ overhead_ns, elapsed_ns }: Summary["meta"]): string | undefined {
+  if (!(number(overhead_ns) >= 0)) return undefined;
+  const part = number(elapsed_ns) > 0 ? `, ${share(number(overhead_ns), number(elapsed_ns))} of the run` : "";
+  return `${time(number(overhead_ns))} estimated${part}`;
+}
+
+function distinct(texts: string[]): string | undefined {
+  const known = [...new Set(texts.filter(Boolean))];
+  return known.length > 4 ? `${known.slice(0, 4).join(", ")} and ${known.length - 4} more` : known.join(", ") || undefined;
+}
+
+function durationOf({ meta, begin_ns, end_ns }: Summary): string | undefined {
+  if (number(meta.elapsed_ns) > 0) return time(number(meta.elapsed_ns));
+  return end_ns > begin_ns ? time(end_ns - begin_ns) : undefined;
+}
+
+/** What kind of data they are, for those who opened a file of another program. */
+function kindOf(summary: Summary): string {
+  if (summary.sampled) return "stacks, sampled";
+  return summary.flat ? "functions and who called them, without stacks: stacks are estimated" : "every call, counted and timed";
+}
+
+function run(summary: Summary): Fact[] {
+  const { meta, processes } = summary;
+  const ranks = processes.filter(({ rank }) => rank !== undefined).length;
+  return [
+    ["Command", meta.command ?? distinct(processes.map(({ command }) => command))],
+    ["Folder", meta.folder],
+    ["Started", meta.started && meta.started.replace("T", " ").replace(/\+0000$/, " UTC")],
+    ["Duration", durationOf(summary)],
+    ["Python", meta.python ?? distinct(processes.map(({ python }) => python))],
+    ["Host", meta.host ?? distinct(processes.map(({ host }) => host))],
+    ["Ranks", ranks ? count(ranks) : undefined],
+    ["Processes", processes.length ? count(processes.length) : undefined],
+    ["Threads", summary.threads.length ? count(summary.threads.length) : undefined],
+  ];
+}
+
+function quality(summary: Summary): Fact[] {
+  const { meta } = summary;
+  return [
+    ["Recorded by", meta.mode && `sonde ${meta.mode}${meta.sonde ? ` ${meta.sonde}` : ""}`],
+    ["Holds", kindOf(summary)],
+    ["Time means", meta.clock && (meta.clock === "cpu" ? "time on a CPU" : "wall-clock time")],
+    ["Rate", rateWords(meta)],
+    ["Late by", jitterWords(meta)],
+    ["Samples", meta.samples && count(number(meta.samples))],
+    ["Errors", meta.errors && count(number(meta.errors))],
+    ["Overhead", overheadWords(meta)],
+    ["Losses", summary.notes.some(({ kind }) => kind === NOTE_LOSS) ? undefined : "none"],
+    ...summary.notes.map(({ kind, count: times, text }): Fact => [NOTE_WORDS[kind] ?? "Note", times > 1 ? `${count(times)} ${text}` : text]),
+    ["File", damageWords(summary)],
+  ];
+}
+
+function damageWords({ damage, live }: Summary): string {
+  if (live) return "still being written: this page follows it";
+  const words = [];
+  if (damage.damaged_chunks) words.push(`${count(damage.damaged_chunks)} chunks are damaged and left out`);
+  if (damage.orphaned_rows) words.push(`${count(damage.orphaned_rows)} rows name things that were lost with them`);
+  if (damage.truncated) words.push("the end is cut off");
+  if (!words.length) return "whole";
+  return `${words.join("; ")}. All that is whole is shown.`;
+}
+
+function Facts({ title, rows }: { title: string; rows: Fact[] }): JSX.Element {
   return (
-    <dl class="facts">
-      {facts(summary).map(([name, text]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{text}</dd>
-        </>
-      ))}
-      {summary.notes.map((note) => (
-        <>
-          <dt>{NOTE_WORDS[note.kind] ?? "note"}</dt>
-          <dd>{note.count > 1 ? `${count(note.count)} ${note.text}` : note.text}</dd>
-        </>
-      ))}
-      {(summary.damage.truncated || summary.damage.damaged_chunks > 0) && (
-        <>
-          <dt>Damage</dt>
-          <dd>
-            {summary.damage.truncated ? "the file is cut off; " : ""}
-            {count(summary.damage.damaged_chunks)} chunks could not be read; all others are shown
-          </dd>
-        </>
-      )}
-    </dl>
+    <section>
+      <h2>{title}</h2>
+      <dl class="facts">
+        {rows
+          .filter(([, text]) => text)
+          .map(([name, text]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>
+                <bdi>{shortName(text!, 2000)}</bdi>
+              </dd>
+            </>
+          ))}
+      </dl>
+    </section>
   );
 }
 
 function Top(props: { title: string; table: Functions; values: Float64Array; recording: Recording }): JSX.Element {
   const { title, table, values, recording } = props;
-  const order = Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
+  const order = useMemo(
+    () => Uint32Array.from(values.keys()).filter((row) => values[row] > 0).sort((a, b) => values[b] - values[a]),
+    [values],
+  );
   const largest = values[order[0]] || 1;
   return (
     <section>
       <h2>{title}</h2>
       <ol class="bars">
-        {order.slice(0, 10).map((row) => (
+        {Array.from(order.subarray(0, TOP), (row) => (
           <li key={row}>
-            <button type="button" onClick={() => show(table.code[row])} title={recording.codes.place(table.code[row])}>
+            <button type="button" onClick={() => show(table.code[row])} title={shortName(recording.codes.place(table.code[row]), 1000)}>
               <span class="bar" style={{ width: `${(100 * values[row]) / largest}%` }} />
-              <span class="name">{recording.codes.name(table.code[row])}</span>
+              <bdi class="name">{functionName(recording.codes, table.code[row])}</bdi>
             </button>
             <span class="figure">{time(values[row])}</span>
             <span class="figure">{share(values[row], table.totalNs)}</span>
@@ -105,20 +190,61 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
   );
 }
 
+/** Why there is nothing to show, and what to type. */
+function Nothing({ recording }: { recording: Recording }): JSX.Element {
+  const { meta, sampled, live, threads } = recording.summary;
+  const mode = meta.mode === "trace" ? "trace" : "record";
+  const script = meta.command?.match(/\S+\.py\b/)?.[0] ?? "script.py";
+  const why = live
+    ? "Nothing has been recorded yet; this page follows the file."
+    : sampled && !idle.value
+      ? "Every sample found its thread idle: it waited, and did not compute."
+      : threads.length
+        ? "The program ended before anything was recorded, or recording was switched off all the time."
+        : "The file holds no samples and no calls.";
+  return (
+    <section class="wide nothing">
+      <h2>There is nothing to show</h2>
+      <p>{why}</p>
+      {sampled && !idle.value ? (
+        <button type="button" class="framed" onClick={() => (idle.value = true)}>
+          Show idle threads (i)
+        </button>
+      ) : (
+        !live && <pre>{mode === "trace" ? `sonde trace ${script}` : `sonde record -r 1000 ${script}`}</pre>
+      )}
+    </section>
+  );
+}
+
+function Damage({ summary }: { summary: Summary }): JSX.Element | null {
+  const { damaged_chunks, truncated } = summary.damage;
+  if (summary.live || (!damaged_chunks && !truncated)) return null;
+  return (
+    <p class="wide problem" role="status">
+      The file is damaged: {damageWords(summary)}
+    </p>
+  );
+}
+
 export function Overview({ recording }: ViewProps): JSX.Element {
   const table = functions.value;
+  const { summary } = recording;
+  const isEmpty = table && !(table.totalNs > 0) && !table.totalCalls;
   return (
     <div class="overview">
-      <section class="wide">
-        <h2>Findings</h2>
-        <Findings summary={recording.summary} />
-      </section>
-      {table && <Top title="Most time in itself" table={table} values={table.self} recording={recording} />}
-      {table && <Top title="Most time with what it calls" table={table} values={table.total} recording={recording} />}
-      <section class="wide">
-        <h2>The recording</h2>
-        <Facts summary={recording.summary} />
-      </section>
+      <Damage summary={summary} />
+      {isEmpty && <Nothing recording={recording} />}
+      {!isEmpty && (
+        <section class="wide">
+          <h2>Findings</h2>
+          <Findings summary={summary} />
+        </section>
+      )}
+      {table && !isEmpty && <Top title="Most time in itself" table={table} values={table.self} recording={recording} />}
+      {table && !isEmpty && <Top title="Most time with what it calls" table={table} values={table.total} recording={recording} />}
+      <Facts title="The run" rows={run(summary)} />
+      <Facts title="The recording" rows={quality(summary)} />
     </div>
   );
 }

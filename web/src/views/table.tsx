@@ -1,97 +1,180 @@
-// All functions as rows; only those in sight are in the page.
+// All functions as rows, alone or by module, file, thread or process; callers and callees of the selection below.
 
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
+import type { Answer } from "../answer";
+import { Butterfly } from "../butterfly";
+import { copyText, csv, saveFile, stem } from "../files";
 import { functions, type Functions } from "../functions";
+import { viewKeys } from "../keys";
+import { functionName, Path, Place, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Recording } from "../recording";
-import { matches, percent, recording, selected } from "../state";
+import { Rows, type RowStyle } from "../rows";
+import { ask, grouping, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
+import { selection, showSource, thread } from "../state";
 import type { ViewProps } from "../views";
 
 const ROW = 24;
+const GROUPINGS = [
+  { name: "", title: "functions" },
+  { name: "module", title: "modules" },
+  { name: "file", title: "files" },
+  { name: "thread", title: "threads" },
+  { name: "process", title: "processes" },
+];
+
+/** The figures of functions, or of groups of them. */
+interface Figures {
+  self: Float64Array;
+  total: Float64Array;
+  calls: Float64Array;
+  primitiveCalls: Float64Array;
+  samples: Float64Array;
+  totalSamples: Float64Array;
+}
+
+interface Groups extends Figures {
+  by: string;
+  id: Uint32Array;
+  name(row: number): string;
+}
+
+function decodeGroups(by: string, answer: Answer): Groups {
+  return {
+    by,
+    id: answer.numbers("id"),
+    name: answer.texts("name"),
+    self: answer.reals("self_ns"),
+    total: answer.reals("total_ns"),
+    calls: answer.reals("calls"),
+    primitiveCalls: answer.reals("primitive_calls"),
+    samples: answer.reals("samples"),
+    totalSamples: answer.reals("total_samples"),
+  };
+}
+
+const groups = signal<Groups | null>(null);
+/** Groups whose functions are shown below them, by name. */
+const opened = signal<ReadonlySet<string>>(new Set());
+let asked = 0;
+
+effect(() => {
+  const shown = recording.value;
+  const by = grouping.value;
+  const chosen = selection.value;
+  const own = ++asked;
+  if (groups.peek()?.by !== by) groups.value = null;
+  if (!shown || !by) return;
+  ask({ ask: "groups", view: by, recording: shown.number, ...chosen }).then(
+    (answer) => own === asked && (groups.value = decodeGroups(by, answer)),
+    (error: Error) => (problem.value = error.message),
+  );
+});
 
 interface Column {
   name: string;
   title: string;
-  /** What rows are sorted by. */
-  value(table: Functions, row: number, recording: Recording): number | string;
-  text(table: Functions, row: number, recording: Recording): string;
+  /** Only in what was sampled, or only in what was not. */
   sampled?: boolean;
-}
-
-function timeColumn(name: string, title: string, values: (table: Functions) => Float64Array): Column {
-  return {
-    name,
-    title,
-    value: (table, row) => values(table)[row],
-    text: (table, row) => (percent.value ? share(values(table)[row], table.totalNs) : time(values(table)[row])),
-  };
-}
-
-function countColumn(name: string, title: string, sampled: boolean, values: (table: Functions) => Float64Array): Column {
-  return {
-    name,
-    title,
-    sampled,
-    value: (table, row) => values(table)[row],
-    text: (table, row) => count(values(table)[row]),
-  };
-}
-
-function textColumn(name: string, title: string, text: (recording: Recording, code: number) => string): Column {
-  const of = (table: Functions, row: number, recording: Recording) => text(recording, table.code[row]);
-  return { name, title, value: of, text: of };
+  isText?: boolean;
+  values?(figures: Figures): Float64Array;
+  isTime?: boolean;
 }
 
 const COLUMNS: Column[] = [
-  timeColumn("self", "Self", (table) => table.self),
-  timeColumn("total", "Total", (table) => table.total),
-  countColumn("calls", "Calls", false, (table) => table.calls),
-  countColumn("primitive", "Primitive", false, (table) => table.primitiveCalls),
-  countColumn("samples", "Samples", true, (table) => table.samples),
-  textColumn("name", "Function", (recording, code) => recording.codes.name(code)),
-  textColumn("place", "File", (recording, code) => recording.codes.place(code)),
-  textColumn("module", "Module", (recording, code) => recording.codes.module(code)),
+  { name: "self", title: "Self", values: (figures) => figures.self, isTime: true },
+  { name: "total", title: "Total", values: (figures) => figures.total, isTime: true },
+  { name: "calls", title: "Calls", values: (figures) => figures.calls, sampled: false },
+  { name: "primitive", title: "Primitive", values: (figures) => figures.primitiveCalls, sampled: false },
+  { name: "samples", title: "Samples", values: (figures) => figures.samples, sampled: true },
+  { name: "seen", title: "On stack", values: (figures) => figures.totalSamples, sampled: true },
+  { name: "name", title: "Function", isText: true },
+  { name: "place", title: "File", isText: true },
+  { name: "module", title: "Module", isText: true },
 ];
 
 const sorting = signal({ column: "self", falling: true });
 
-function compare(a: number | string, b: number | string): number {
-  if (typeof a === "number") return a - (b as number);
-  return a < (b as string) ? -1 : a > (b as string) ? 1 : 0;
+function textOf(recording: Recording, code: number, column: string): string {
+  const { codes } = recording;
+  return column === "name" ? codes.name(code) : column === "place" ? codes.place(code) : codes.module(code);
 }
 
-const order = computed<Uint32Array>(() => {
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Sorts rows by the chosen column; rows that are equal there stay in their order. */
+function sorted(rows: Uint32Array, figures: Figures, text: (row: number, column: string) => string): Uint32Array {
+  const { column: name, falling } = sorting.value;
+  const column = COLUMNS.find((known) => known.name === name)!;
+  const sign = falling ? -1 : 1;
+  const values = column.values?.(figures);
+  if (values) return rows.sort((a, b) => sign * (values[a] - values[b]) || a - b);
+  const texts = new Map(Array.from(rows, (row) => [row, text(row, name)]));
+  return rows.sort((a, b) => sign * compareTexts(texts.get(a)!, texts.get(b)!) || a - b);
+}
+
+const functionOrder = computed<Uint32Array>(() => {
   const table = functions.value;
   const shown = recording.value;
   if (!table || !shown) return new Uint32Array(0);
   const found = matches.value;
-  const column = COLUMNS.find(({ name }) => name === sorting.value.column)!;
   const rows = Uint32Array.from(table.code.keys()).filter((row) => !found || found.has(table.code[row]));
-  const values = Array.from(table.code.keys(), (row) => column.value(table, row, shown));
-  const sign = sorting.value.falling ? -1 : 1;
-  return rows.sort((a, b) => sign * compare(values[a], values[b]) || a - b);
+  return sorted(rows, table, (row, column) => textOf(shown, table.code[row], column));
 });
 
-function sortBy(name: string): void {
-  const { column, falling } = sorting.value;
-  const words = ["name", "place", "module"].includes(name);
-  sorting.value = { column: name, falling: column === name ? !falling : !words };
+function isIn(shown: Recording, by: string, name: string, code: number): boolean {
+  if (by === "module") return shown.codes.module(code) === name;
+  const file = shown.codes.file(code);
+  return file === name || (name === "(C functions)" && (!file || file === "~"));
+}
+
+/** What is in the table from top to bottom: functions by their row, groups as -1 - their row. */
+const items = computed<Int32Array>(() => {
+  const table = functions.value;
+  const shown = recording.value;
+  const found = groups.value;
+  if (!grouping.value) return Int32Array.from(functionOrder.value);
+  if (!table || !shown || !found) return new Int32Array(0);
+  const test = search.value ? matcher(search.value) : null;
+  const rows = sorted(Uint32Array.from(found.id.keys()), found, (row) => found.name(row));
+  const result: number[] = [];
+  for (const row of rows) {
+    const name = found.name(row);
+    const isOpen = opened.value.has(name);
+    if (!test || test(name) || isOpen) result.push(-1 - row);
+    if (isOpen)
+      for (const inside of functionOrder.value)
+        if (isIn(shown, found.by, name, table.code[inside])) result.push(inside);
+  }
+  return Int32Array.from(result);
+});
+
+function sortBy(column: Column): void {
+  const { column: name, falling } = sorting.value;
+  sorting.value = { column: column.name, falling: column.name === name ? !falling : !column.isText };
+}
+
+function figure(column: Column, value: number, whole: number): string {
+  if (!column.isTime) return count(value);
+  return percent.value ? share(value, whole) : time(value);
 }
 
 function Heads({ columns }: { columns: Column[] }): JSX.Element {
   return (
     <div class="row heads" role="row">
-      {columns.map(({ name, title }) => {
-        const sorted = sorting.value.column === name;
+      {columns.map((column) => {
+        const isSorted = sorting.value.column === column.name;
         const direction = sorting.value.falling ? "descending" : "ascending";
         return (
-          <span role="columnheader" class={`cell ${name}`} aria-sort={sorted ? direction : undefined}>
-            <button type="button" onClick={() => sortBy(name)}>
-              {title}
-              {sorted ? (sorting.value.falling ? " ▾" : " ▴") : ""}
+          <span role="columnheader" class={`cell ${column.name}`} aria-sort={isSorted ? direction : undefined}>
+            <button type="button" onClick={() => sortBy(column)}>
+              {column.title}
+              {isSorted ? (sorting.value.falling ? " ▾" : " ▴") : ""}
             </button>
           </span>
         );
@@ -100,46 +183,231 @@ function Heads({ columns }: { columns: Column[] }): JSX.Element {
   );
 }
 
-export function Table({ recording }: ViewProps): JSX.Element {
-  const body = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(600);
+interface RowProps {
+  columns: Column[];
+  figures: Figures;
+  row: number;
+  whole: number;
+}
+
+function Cells({ columns, figures, row, whole }: RowProps): JSX.Element {
+  return (
+    <>
+      {columns
+        .filter((column) => column.values)
+        .map((column) => {
+          const value = column.values!(figures)[row];
+          return (
+            <span class={`cell ${column.name}`} role="cell">
+              {column.isTime && value > 0 && <span class="bar" style={{ width: `${(100 * value) / whole}%` }} />}
+              <span>{figure(column, value, whole)}</span>
+            </span>
+          );
+        })}
+    </>
+  );
+}
+
+interface FunctionRowProps {
+  columns: Column[];
+  table: Functions;
+  row: number;
+  style: RowStyle;
+}
+
+function FunctionRow({ columns, table, row, style }: FunctionRowProps): JSX.Element {
+  const code = table.code[row];
+  const { codes } = recording.value!;
+  const isSelected = code === selected.value;
+  return (
+    <div
+      role="row"
+      class={`row${isSelected ? " selected" : ""}${grouping.value ? " inside" : ""}`}
+      aria-selected={isSelected}
+      style={style}
+      onClick={() => (selected.value = code)}
+      onDblClick={() => showSource(code)}
+    >
+      <Cells columns={columns} figures={table} row={row} whole={table.totalNs} />
+      <span class="cell name" role="cell" title={shortName(codes.name(code), 1000)}>
+        <bdi>{functionName(codes, code)}</bdi>
+      </span>
+      <span class="cell place" role="cell">
+        <Place codes={codes} code={code} />
+      </span>
+      <span class="cell module" role="cell" title={shortName(codes.module(code))}>
+        <bdi>{shortName(codes.module(code))}</bdi>
+      </span>
+    </div>
+  );
+}
+
+/** Modules and files open; a thread or process becomes the one that all views show. */
+function chooseGroup(found: Groups, row: number): void {
+  if (found.by === "thread") thread.value = thread.value ? 0 : found.id[row];
+  else if (found.by === "process") process.value = process.value ? 0 : found.id[row];
+  else {
+    const next = new Set(opened.value);
+    if (!next.delete(found.name(row))) next.add(found.name(row));
+    opened.value = next;
+  }
+}
+
+function groupHint(found: Groups): string {
+  const isChosen = found.by === "thread" ? thread.value : process.value;
+  if (found.by === "thread" || found.by === "process") return isChosen ? `show all ${found.by}s` : `show only this ${found.by}`;
+  return "show its functions";
+}
+
+function GroupRow(props: { columns: Column[]; found: Groups; row: number; whole: number; style: RowStyle }): JSX.Element {
+  const { columns, found, row, whole, style } = props;
+  const name = found.name(row);
+  const opens = found.by === "module" || found.by === "file";
+  const isOpen = opened.value.has(name);
+  return (
+    <div role="row" class="row group" style={style} title={groupHint(found)} onClick={() => chooseGroup(found, row)}>
+      <Cells columns={columns} figures={found} row={row} whole={whole} />
+      <span class="cell name wide" role="cell">
+        <button type="button" aria-expanded={opens ? isOpen : undefined}>
+          {opens ? (isOpen ? "▾ " : "▸ ") : ""}
+          {found.by === "file" ? <Path path={name} /> : <bdi>{shortName(name) || "(no module)"}</bdi>}
+        </button>
+      </span>
+    </div>
+  );
+}
+
+function csvRows(recording: Recording, columns: Column[]): (string | number)[][] {
+  const table = functions.value!;
+  const found = groups.value;
+  const figures = columns.filter((column) => column.values);
+  const head = [...figures.map(({ name, isTime }) => (isTime ? `${name}_seconds` : name)), "name", "file", "line", "module"];
+  const numbers = (from: Figures, row: number) =>
+    figures.map((column) => (column.isTime ? column.values!(from)[row] / 1e9 : column.values!(from)[row]));
+  const rows = Array.from(items.value, (item) => {
+    if (item < 0) return [...numbers(found!, -1 - item), found!.name(-1 - item), "", "", ""];
+    const code = table.code[item];
+    const { codes } = recording;
+    return [...numbers(table, item), codes.name(code), codes.file(code), codes.line[code], codes.module(code)];
+  });
+  return [head, ...rows];
+}
+
+const copied = signal("");
+
+async function copy(recording: Recording, columns: Column[]): Promise<void> {
+  const rows = csvRows(recording, columns);
+  const done = await copyText(csv(rows));
+  copied.value = done ? `${count(rows.length - 1)} rows copied` : "this browser does not let pages copy: save instead";
+  setTimeout(() => (copied.value = ""), 4000);
+}
+
+function Toolbar({ recording, columns }: { recording: Recording; columns: Column[] }): JSX.Element {
+  const save = () =>
+    saveFile(`${stem(recording.summary.name)}.csv`, new Blob([csv(csvRows(recording, columns))], { type: "text/csv" }));
+  return (
+    <div class="choices" role="toolbar" aria-label="the table">
+      <label>
+        rows are{" "}
+        <select value={grouping.value} onChange={(event) => (grouping.value = event.currentTarget.value)}>
+          {GROUPINGS.map(({ name, title }) => (
+            <option value={name}>{title}</option>
+          ))}
+        </select>
+      </label>
+      <button type="button" aria-pressed={percent.value} title="key t" onClick={() => (percent.value = !percent.value)}>
+        per cent
+      </button>
+      <span class="space" />
+      <output class="hint">{copied.value}</output>
+      <button type="button" onClick={() => copy(recording, columns)}>
+        Copy as CSV
+      </button>
+      <button type="button" onClick={save}>
+        Save CSV
+      </button>
+    </div>
+  );
+}
+
+/** Moves the selection through the functions of the table. */
+function step(table: Functions, by: number): void {
+  const list = items.value;
+  let at = list.findIndex((item) => item >= 0 && table.code[item] === selected.value);
+  at = at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by));
+  while (at >= 0 && at < list.length && list[at] < 0) at += by > 0 ? 1 : -1;
+  if (list[at] >= 0) selected.value = table.code[list[at]];
+}
+
+function onKey(event: KeyboardEvent): boolean {
+  const table = functions.value;
+  const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+  if (!table || !items.value.length) return false;
+  if (event.key === "Enter" && selected.value && !(event.target instanceof HTMLButtonElement)) showSource(selected.value);
+  else if (event.key in steps) step(table, steps[event.key]);
+  else return false;
+  return true;
+}
+
+/** As wide as the names need, within reason: a function's name is not cut. */
+function nameWidth(recording: Recording, table: Functions): string {
+  let longest = 12;
+  for (const code of table.code) longest = Math.max(longest, Math.min(60, recording.codes.name(code).length));
+  return `${longest}ch`;
+}
+
+const widths = computed(() => {
+  const table = functions.value;
+  return table && recording.value ? nameWidth(recording.value, table) : "20ch";
+});
+
+function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.Element {
+  const list = items.value;
+  const found = groups.value;
+  const focus = list.findIndex((item) => item >= 0 && table.code[item] === selected.value);
+  return (
+    <Rows
+      count={list.length}
+      height={ROW}
+      focus={focus}
+      label="rows"
+      row={(index, style) =>
+        list[index] < 0 ? (
+          <GroupRow key={list[index]} columns={columns} found={found!} row={-1 - list[index]} whole={table.totalNs} style={style} />
+        ) : (
+          <FunctionRow key={list[index]} columns={columns} table={table} row={list[index]} style={style} />
+        )
+      }
+    />
+  );
+}
+
+function statusText(table: Functions): string {
+  const groupCount = grouping.value && groups.value ? `${count(groups.value.id.length)} ${groups.value.by}s · ` : "";
+  const shown = functionOrder.value.length;
+  const of = shown === table.code.length ? "" : ` of ${count(table.code.length)}`;
+  return `${groupCount}${count(shown)}${of} functions · per cent of ${time(table.totalNs)}`;
+}
+
+export function Table({ recording }: ViewProps): JSX.Element | null {
   useEffect(() => {
-    const watch = new ResizeObserver(([entry]) => setHeight(entry.contentRect.height));
-    watch.observe(body.current!);
-    return () => watch.disconnect();
+    viewKeys.value = onKey;
+    return () => {
+      viewKeys.value = null;
+    };
   }, []);
   const table = functions.value;
-  const rows = order.value;
-  const columns = COLUMNS.filter(({ sampled }) => sampled === undefined || sampled === table?.sampled);
-  const first = Math.max(0, Math.floor(top / ROW) - 4);
-  const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + 4);
+  if (!table) return null;
+  const columns = COLUMNS.filter(({ sampled }) => sampled === undefined || sampled === table.sampled);
   return (
-    <div class="table" role="table" aria-rowcount={rows.length}>
-      <Heads columns={columns} />
-      <div class="body" ref={body} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-        <div style={{ height: `${rows.length * ROW}px`, position: "relative" }}>
-          {table &&
-            Array.from(rows.subarray(first, last), (row, index) => (
-              <div
-                key={table.code[row]}
-                role="row"
-                class={`row${table.code[row] === selected.value ? " selected" : ""}`}
-                style={{ top: `${(first + index) * ROW}px` }}
-                onClick={() => (selected.value = table.code[row])}
-              >
-                {columns.map(({ name, text }) => (
-                  <span class={`cell ${name}`} role="cell" title={text(table, row, recording)}>
-                    {text(table, row, recording)}
-                  </span>
-                ))}
-              </div>
-            ))}
-        </div>
+    <div class="table">
+      <Toolbar recording={recording} columns={columns} />
+      <div class="grid" role="table" aria-rowcount={items.value.length} style={{ "--name": widths.value }}>
+        <Heads columns={columns} />
+        <Body columns={columns} table={table} />
       </div>
-      <p class="status">
-        {count(rows.length)} functions{table ? ` · per cent of ${time(table.totalNs)}` : ""}
-      </p>
+      <Butterfly recording={recording} table={table} />
+      <p class="status">{statusText(table)}</p>
     </div>
   );
 }

@@ -1,0 +1,57 @@
+// A list of any length: only the rows in sight are in the page.
+
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+export type RowStyle = { top: string; height: string };
+
+interface RowsProps {
+  count: number;
+  /** In pixels; all are alike. */
+  height: number;
+  /** Brought into sight when it changes; -1 = none. */
+  focus?: number;
+  label: string;
+  row(index: number, style: RowStyle): JSX.Element;
+}
+
+const MARGIN = 6;
+/** Browsers lay out no element much higher than this: beyond it rows share their pixels. */
+const HIGHEST = 8_000_000;
+
+function useHeight(body: { current: HTMLDivElement | null }): number {
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const watch = new ResizeObserver(([entry]) => setHeight(entry.contentRect.height));
+    watch.observe(body.current!);
+    return () => watch.disconnect();
+  }, []);
+  return height;
+}
+
+export function Rows({ count, height, focus = -1, label, row }: RowsProps): JSX.Element {
+  const body = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const seen = useHeight(body);
+  const whole = Math.min(count * height, HIGHEST);
+  // Of more rows than fit the element: where the scroll bar stands is a share of them.
+  const squeeze = whole > seen ? (count * height - seen) / (whole - seen) : 1;
+  useLayoutEffect(() => {
+    const area = body.current!;
+    const at = focus * height;
+    const shownTop = area.scrollTop * squeeze;
+    if (focus < 0 || (at >= shownTop && at + height <= shownTop + area.clientHeight)) return;
+    area.scrollTop = Math.max(0, (at - area.clientHeight / 2) / squeeze);
+  }, [focus, count]);
+  const first = Math.max(0, Math.floor((top * squeeze) / height) - MARGIN);
+  const last = Math.min(count, Math.ceil((top * squeeze + seen) / height) + MARGIN);
+  const rows = [];
+  for (let i = first; i < last; i++) rows.push(row(i, { top: `${i * height - top * squeeze + top}px`, height: `${height}px` }));
+  return (
+    <div class="rows body" ref={body} role="rowgroup" aria-label={label} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <div class="whole" style={{ height: `${whole}px` }}>
+        {rows}
+      </div>
+    </div>
+  );
+}

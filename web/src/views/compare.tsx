@@ -1,0 +1,383 @@
+// Two recordings, one laid over the other: what became slower, what faster, what is new and what is gone.
+
+import { computed, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+
+import type { Answer } from "../answer";
+import { useAnswer } from "../asking";
+import { css, differenceColor, pixel, textOn } from "../colors";
+import { viewKeys } from "../keys";
+import { functionName, Place, shortName } from "../names";
+import { share, time } from "../numbers";
+import { Picture, type PictureOptions } from "../picture";
+import type { Recording } from "../recording";
+import type { Layout, Look } from "../rectangles";
+import { Rows, type RowStyle } from "../rows";
+import { background, MONOSPACED } from "../stacks";
+import { dark, engine, idle, matcher, other, own, percent, recordings, search, selected, shown, showRecording } from "../state";
+import { showTip, Tip } from "../tip";
+import type { ViewProps } from "../views";
+
+const ROW = 24;
+
+interface Difference extends Layout {
+  /** By rectangle. */
+  beforeNs: Float64Array;
+  afterNs: Float64Array;
+  /** By function, from 0. */
+  beforeCode: Uint32Array;
+  afterCode: Uint32Array;
+  beforeSelf: Float64Array;
+  afterSelf: Float64Array;
+  beforeTotal: Float64Array;
+  afterTotal: Float64Array;
+  changeSelf: Float64Array;
+  changeTotal: Float64Array;
+  wholeBefore: number;
+  wholeAfter: number;
+}
+
+function decode(answer: Answer): Difference {
+  const node = answer.numbers("node");
+  const byNode = (name: string) => {
+    const values = answer.reals(name);
+    return Float64Array.from(node, (at) => values[at]);
+  };
+  return {
+    level: answer.numbers("level"),
+    start: answer.reals("start"),
+    size: answer.reals("total"),
+    code: answer.numbers("code"),
+    beforeNs: byNode("node_before_ns"),
+    afterNs: byNode("node_after_ns"),
+    beforeCode: answer.numbers("before_code"),
+    afterCode: answer.numbers("after_code"),
+    beforeSelf: answer.reals("before_self_ns"),
+    afterSelf: answer.reals("after_self_ns"),
+    beforeTotal: answer.reals("before_total_ns"),
+    afterTotal: answer.reals("after_total_ns"),
+    changeSelf: answer.reals("change_self_ns"),
+    changeTotal: answer.reals("change_total_ns"),
+    wholeBefore: answer.values.before_ns,
+    wholeAfter: answer.values.after_ns,
+  };
+}
+
+interface Pair {
+  before: Recording;
+  after: Recording;
+}
+
+/** Functions are named by the recording that has them. */
+function nameOf({ before, after }: Pair, difference: Difference, row: number): string {
+  const code = difference.beforeCode[row];
+  return code ? functionName(before.codes, code) : functionName(after.codes, difference.afterCode[row]);
+}
+
+function signed(value: number): string {
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${time(Math.abs(value))}`;
+}
+
+function lookOf(pair: Pair, difference: Difference): Look {
+  const night = dark.value;
+  const found = search.value ? matcher(search.value) : null;
+  const chosen = selected.value;
+  return {
+    rowHeight: 20,
+    upwards: false,
+    background: background(),
+    color(rectangle) {
+      const row = difference.code[rectangle] - 1;
+      if (row < 0) return night ? 0xff3a3532 : 0xffe4e0dc;
+      if (chosen && difference.beforeCode[row] === chosen) return night ? 0xff4fb4ff : 0xff1e8cff;
+      const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle]];
+      const isFound = !found || found(nameOf(pair, difference, row));
+      return pixel(differenceColor(isFound ? (after - before) / Math.max(before, after, 1) : 0, night));
+    },
+    label: (rectangle) => {
+      const row = difference.code[rectangle] - 1;
+      return row < 0 ? "both" : nameOf(pair, difference, row);
+    },
+    textColor: (color) => css(textOn(color)),
+    font: MONOSPACED,
+  };
+}
+
+function tip(pair: Pair, difference: Difference, rectangle: number, event?: MouseEvent): void {
+  if (rectangle < 0) return showTip(null);
+  const row = difference.code[rectangle] - 1;
+  const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle]];
+  showTip(
+    {
+      title: row < 0 ? "both runs" : nameOf(pair, difference, row),
+      figures: [
+        ["before", `${time(before)} (${share(before, difference.wholeBefore)})`],
+        ["after", `${time(after)} (${share(after, difference.wholeAfter)})`],
+        ["change", signed(after - before)],
+      ],
+    },
+    event,
+  );
+}
+
+function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const picture = useRef<Picture | null>(null);
+  const options: PictureOptions = {
+    layout: difference,
+    whole: [0, difference.size[0] || 1],
+    look: () => lookOf(pair, difference),
+    onHover: (rectangle, event) => tip(pair, difference, rectangle, event),
+    onChoose: (rectangle) => {
+      const row = rectangle < 0 ? -1 : difference.code[rectangle] - 1;
+      if (row >= 0) selected.value = difference.beforeCode[row];
+    },
+  };
+  useEffect(() => {
+    const made = (picture.current = new Picture(canvas.current!, options));
+    viewKeys.value = (event) => {
+      if (event.key === "Escape") made.reset();
+      return !event.key.startsWith("Arrow") && made.onKey(event);
+    };
+    return () => {
+      made.close();
+      showTip(null);
+      viewKeys.value = null;
+    };
+  }, [difference]);
+  useEffect(() => picture.current?.replace(options), [difference, dark.value, search.value, selected.value]);
+  return (
+    <div class="picture">
+      <canvas ref={canvas} class="stacks" aria-label="both call trees; the table below has the same figures as text" />
+      <Tip />
+    </div>
+  );
+}
+
+/** Which figures the table is about. */
+const byTotal = signal(false);
+const sortColumn = signal("change");
+
+interface Column {
+  name: string;
+  title: string;
+  value(difference: Difference, row: number): number;
+  text(difference: Difference, row: number): string;
+}
+
+function amount(value: number, whole: number): string {
+  return percent.value ? share(value, whole) : time(value);
+}
+
+const columns = computed<Column[]>(() => {
+  const total = byTotal.value;
+  const before = (difference: Difference) => (total ? difference.beforeTotal : difference.beforeSelf);
+  const after = (difference: Difference) => (total ? difference.afterTotal : difference.afterSelf);
+  const change = (difference: Difference) => (total ? difference.changeTotal : difference.changeSelf);
+  return [
+    {
+      name: "before",
+      title: "Before",
+      value: (difference, row) => before(difference)[row],
+      text: (difference, row) => (difference.beforeCode[row] ? amount(before(difference)[row], difference.wholeBefore) : "–"),
+    },
+    {
+      name: "after",
+      title: "After",
+      value: (difference, row) => after(difference)[row],
+      text: (difference, row) => (difference.afterCode[row] ? amount(after(difference)[row], difference.wholeAfter) : "–"),
+    },
+    {
+      name: "change",
+      title: "Change",
+      value: (difference, row) => Math.abs(change(difference)[row]),
+      text: (difference, row) => signed(change(difference)[row]),
+    },
+    {
+      name: "ratio",
+      title: "Ratio",
+      value: (difference, row) => after(difference)[row] / (before(difference)[row] || 1e-9),
+      text: (difference, row) => ratio(before(difference)[row], after(difference)[row]),
+    },
+  ];
+});
+
+function ratio(before: number, after: number): string {
+  if (!(before > 0)) return after > 0 ? "new" : "–";
+  if (!(after > 0)) return "gone";
+  return `× ${(after / before).toPrecision(3)}`;
+}
+
+function orderOf(pair: Pair, difference: Difference): Uint32Array {
+  const column = columns.value.find(({ name }) => name === sortColumn.value)!;
+  const found = search.value ? matcher(search.value) : null;
+  const rows = Uint32Array.from(difference.changeSelf.keys()).filter(
+    (row) =>
+      (difference.beforeCode[row] || difference.afterCode[row]) && (!found || found(nameOf(pair, difference, row))),
+  );
+  return rows.sort((a, b) => column.value(difference, b) - column.value(difference, a) || a - b);
+}
+
+function Change({ pair, difference, row, style }: { pair: Pair; difference: Difference; row: number; style: RowStyle }): JSX.Element {
+  const [before, after] = [difference.beforeCode[row], difference.afterCode[row]];
+  const change = (byTotal.value ? difference.changeTotal : difference.changeSelf)[row];
+  const largest = Math.max(difference.wholeBefore, difference.wholeAfter, 1);
+  const side = change < 0 ? "faster" : change > 0 ? "slower" : "";
+  const codes = before ? pair.before.codes : pair.after.codes;
+  const isSelected = before > 0 && before === selected.value;
+  return (
+    <div
+      role="row"
+      class={`row${isSelected ? " selected" : ""}`}
+      style={style}
+      aria-selected={isSelected}
+      onClick={() => (selected.value = before)}
+    >
+      {columns.value.map(({ name, text }) => (
+        <span role="cell" class={`cell ${name} ${name === "change" ? side : ""}`}>
+          {name === "change" && <span class="bar" style={{ width: `${(100 * Math.abs(change)) / largest}%` }} />}
+          <span>{text(difference, row)}</span>
+        </span>
+      ))}
+      <span role="cell" class="cell mark">
+        {before ? (after ? "" : "gone") : "new"}
+      </span>
+      <span role="cell" class="cell name" title={shortName(nameOf(pair, difference, row), 1000)}>
+        <bdi>{nameOf(pair, difference, row)}</bdi>
+      </span>
+      <span role="cell" class="cell place">
+        <Place codes={codes} code={before || after} />
+      </span>
+    </div>
+  );
+}
+
+function Changes({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
+  const order = useMemo(() => orderOf(pair, difference), [difference, columns.value, sortColumn.value, search.value]);
+  return (
+    <div class="changes grid" role="table" aria-rowcount={order.length}>
+      <div class="row heads" role="row">
+        {columns.value.map(({ name, title }) => (
+          <span role="columnheader" class={`cell ${name}`} aria-sort={sortColumn.value === name ? "descending" : undefined}>
+            <button type="button" onClick={() => (sortColumn.value = name)}>
+              {title}
+              {sortColumn.value === name ? " ▾" : ""}
+            </button>
+          </span>
+        ))}
+        <span role="columnheader" class="cell mark" />
+        <span role="columnheader" class="cell name">
+          Function
+        </span>
+        <span role="columnheader" class="cell place">
+          File
+        </span>
+      </div>
+      <Rows
+        count={order.length}
+        height={ROW}
+        label="functions"
+        row={(index, style) => <Change key={order[index]} pair={pair} difference={difference} row={order[index]} style={style} />}
+      />
+    </div>
+  );
+}
+
+function Choice({ label, value, onChoose }: { label: string; value: number; onChoose(number: number): void }): JSX.Element {
+  return (
+    <label>
+      {label}{" "}
+      <select value={value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
+        {recordings.value.map(({ number, summary }) => (
+          <option value={number}>
+            {number + 1}: {summary.name.slice(-80)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function swap(pair: Pair): void {
+  showRecording(pair.after.number);
+  other.value = pair.before.number;
+}
+
+function Toolbar({ pair }: { pair: Pair }): JSX.Element {
+  return (
+    <div class="choices" role="toolbar" aria-label="what is compared">
+      <Choice label="before" value={pair.before.number} onChoose={showRecording} />
+      <Choice label="after" value={pair.after.number} onChoose={(number) => (other.value = number)} />
+      <button type="button" title="before becomes after" onClick={() => swap(pair)}>
+        ⇄ swap
+      </button>
+      <button type="button" aria-pressed={!byTotal.value} onClick={() => (byTotal.value = false)}>
+        Self
+      </button>
+      <button type="button" aria-pressed={byTotal.value} onClick={() => (byTotal.value = true)}>
+        Total
+      </button>
+      <span class="space" />
+      <span class="scale" aria-hidden="true">
+        {[-1, -0.5, 0, 0.5, 1].map((change) => (
+          <i style={{ background: css(differenceColor(change, dark.value)) }} />
+        ))}
+        faster to slower
+      </span>
+    </div>
+  );
+}
+
+function Totals({ difference }: { difference: Difference }): JSX.Element {
+  const { wholeBefore, wholeAfter } = difference;
+  const words = wholeAfter > wholeBefore ? "slower" : "faster";
+  return (
+    <p class="totals">
+      <b>{time(wholeBefore)}</b> before, <b>{time(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
+      {wholeBefore > 0 && wholeAfter !== wholeBefore ? `${ratio(wholeBefore, wholeAfter)}, ${words}` : "no change"}
+    </p>
+  );
+}
+
+function Alone(): JSX.Element {
+  return (
+    <div class="empty">
+      <h2>One recording is open</h2>
+      <p>
+        {engine.value?.canOpen
+          ? "Drop two files on the page at once: the first is before, the second after."
+          : "Name two files: the first is before, the second after."}
+      </p>
+      <pre>sonde view before.sonde after.sonde</pre>
+    </div>
+  );
+}
+
+function Both({ pair }: { pair: Pair }): JSX.Element {
+  const request = {
+    ask: "compare",
+    recording: pair.before.number,
+    other: pair.after.number,
+    idle: idle.value,
+    own: own.value,
+  };
+  const difference = useAnswer(request, decode, [pair.before, pair.after]);
+  return (
+    <div class="compare">
+      <Toolbar pair={pair} />
+      {difference && <Totals difference={difference} />}
+      {difference && <Flame pair={pair} difference={difference} />}
+      {difference && <Changes pair={pair} difference={difference} />}
+      <p class="status">a frame is as wide as the longer of both; blue is faster, orange slower</p>
+    </div>
+  );
+}
+
+export function Compare({ recording }: ViewProps): JSX.Element {
+  const all = recordings.value;
+  if (all.length < 2) return <Alone />;
+  const fallback = all.find(({ number }) => number !== shown.value)!;
+  const after = other.value === recording.number ? fallback : (all[other.value] ?? fallback);
+  return <Both pair={{ before: recording, after }} />;
+}

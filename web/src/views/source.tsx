@@ -1,0 +1,302 @@
+// One source file with what each line cost. The text is the recording's; where it has none, the lines stand alone.
+
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import type { Answer } from "../answer";
+import { useAnswer } from "../asking";
+import { css, heatColor, pixel, textOn } from "../colors";
+import { functions, rowOf, type Functions } from "../functions";
+import { coloured, uncoloured, type Piece } from "../highlight";
+import { viewKeys } from "../keys";
+import { functionName, Path } from "../names";
+import { share, time } from "../numbers";
+import type { Recording } from "../recording";
+import { Rows, type RowStyle } from "../rows";
+import { dark, file, line, percent, selected, selection } from "../state";
+import type { ViewProps } from "../views";
+
+const ROW = 20;
+const HOTTEST = 12;
+
+interface Lines {
+  self: Float64Array;
+  total: Float64Array;
+  samples: Float64Array;
+  text: string | null;
+}
+
+function decode(answer: Answer): Lines {
+  const hasText = !!answer.values.has_text;
+  return {
+    self: answer.reals("self_ns"),
+    total: answer.reals("total_ns"),
+    samples: answer.reals("samples"),
+    text: hasText ? new TextDecoder().decode(answer.small("text")) : null,
+  };
+}
+
+/** A file of the recording, with its time. */
+interface FileRow {
+  id: number;
+  path: string;
+  self: number;
+  isLibrary: boolean;
+}
+
+const CODE_LIBRARY = 1;
+
+/** Files that functions of the selection lie in, the hottest first. */
+function useFiles(recording: Recording, table: Functions | null): FileRow[] {
+  const request = { ask: "groups", view: "file", recording: recording.number, ...selection.value };
+  const heat = useAnswer(
+    request,
+    (answer) => {
+      const name = answer.texts("name");
+      const self = answer.reals("self_ns");
+      return new Map(Array.from(self, (value, row) => [name(row), value]));
+    },
+    [recording],
+  );
+  return useMemo(() => {
+    const { codes } = recording;
+    const found = new Map<number, FileRow>();
+    for (const code of table?.code ?? []) {
+      const [id, path] = [codes.fileId[code], codes.file(code)];
+      if (!id || found.has(id) || path === "~" || path.startsWith("<")) continue;
+      found.set(id, { id, path, self: heat?.get(path) ?? 0, isLibrary: !!(codes.flags[code] & CODE_LIBRARY) });
+    }
+    return [...found.values()].sort((a, b) => b.self - a.self || (a.path < b.path ? -1 : 1));
+  }, [table, heat]);
+}
+
+/** The chosen file, else the selection's, else the hottest that is the user's own. */
+function shownFile(recording: Recording, files: FileRow[]): FileRow | undefined {
+  const { codes } = recording;
+  const wanted = file.value || (selected.value ? codes.fileId[selected.value] : 0);
+  const hit = files.find(({ id }) => id === wanted);
+  if (hit || (wanted && selected.value)) return hit;
+  return files.find(({ isLibrary }) => !isLibrary) ?? files[0];
+}
+
+function FileChoice({ recording, files, shown }: { recording: Recording; files: FileRow[]; shown: FileRow | undefined }): JSX.Element {
+  const whole = functions.value?.totalNs ?? 0;
+  return (
+    <div class="choices" role="toolbar" aria-label="the file">
+      <label>
+        file{" "}
+        <select
+          class="wide"
+          value={shown?.id ?? 0}
+          onChange={(event) => {
+            file.value = Number(event.currentTarget.value);
+            line.value = 0;
+          }}
+        >
+          {!shown && <option value={0}>choose one</option>}
+          {files.slice(0, 2000).map(({ id, path, self }) => (
+            <option value={id}>
+              {share(self, whole)} {path.slice(-120)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {selected.value > 0 && shown && recording.codes.fileId[selected.value] === shown.id && (
+        <button type="button" onClick={() => (line.value = recording.codes.line[selected.value])}>
+          to {functionName(recording.codes, selected.value).slice(0, 40)}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Where no line was recorded: a function's figures at the line where it begins. */
+function atBeginnings(recording: Recording, table: Functions, id: number): Lines {
+  const { codes } = recording;
+  const inside = Array.from(table.code.keys()).filter((row) => codes.fileId[table.code[row]] === id);
+  const size = Math.max(0, ...inside.map((row) => codes.line[table.code[row]])) + 1;
+  const lines = { self: new Float64Array(size), total: new Float64Array(size), samples: new Float64Array(size), text: null };
+  for (const row of inside) {
+    const at = codes.line[table.code[row]];
+    lines.self[at] = Math.max(lines.self[at], table.self[row]);
+    lines.total[at] = Math.max(lines.total[at], table.total[row]);
+  }
+  return lines;
+}
+
+function useColours(path: string, text: string | null): Piece[][] | null {
+  const [pieces, setPieces] = useState<Piece[][] | null>(null);
+  useEffect(() => {
+    if (text === null) {
+      setPieces(null);
+      return undefined;
+    }
+    setPieces(uncoloured(text));
+    const wait = setTimeout(() => setPieces(coloured(path, text)), 0);
+    return () => clearTimeout(wait);
+  }, [path, text]);
+  return pieces;
+}
+
+function Heat({ value, largest, whole }: { value: number; largest: number; whole: number }): JSX.Element {
+  if (!(value > 0)) return <span class="cell" role="cell" />;
+  const color = heatColor(value / largest, dark.value);
+  return (
+    <span class="cell" role="cell" style={{ background: css(color), color: css(textOn(pixel(color))) }}>
+      {percent.value ? share(value, whole) : time(value)}
+    </span>
+  );
+}
+
+interface ListingProps {
+  lines: Lines;
+  pieces: Piece[][] | null;
+  /** Numbers of the lines that are shown. */
+  numbers: Uint32Array;
+  whole: number;
+}
+
+function largestOf(values: Float64Array): number {
+  let largest = 1;
+  for (const value of values) if (value > largest) largest = value;
+  return largest;
+}
+
+function Listing({ lines, pieces, numbers, whole }: ListingProps): JSX.Element {
+  const [largestSelf, largestTotal] = useMemo(() => [largestOf(lines.self), largestOf(lines.total)], [lines]);
+  const row = (index: number, style: RowStyle) => {
+    const number = numbers[index];
+    return (
+      <div key={number} id={`L${number}`} role="row" class={`row${number === line.value ? " selected" : ""}`} style={style}>
+        <button type="button" class="number" aria-label={`line ${number}`} onClick={() => (line.value = number)}>
+          {number}
+        </button>
+        <Heat value={lines.self[number]} largest={largestSelf} whole={whole} />
+        <Heat value={lines.total[number]} largest={largestTotal} whole={whole} />
+        <code role="cell">{pieces?.[number - 1]?.map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
+      </div>
+    );
+  };
+  const at = numbers.indexOf(line.value);
+  return <Rows count={numbers.length} height={ROW} focus={at} label="lines" row={row} />;
+}
+
+function hottest(lines: Lines): number[] {
+  const by = largestOf(lines.self) > 1 ? lines.self : lines.total;
+  const numbers = Array.from(by.keys()).filter((number) => number && by[number] > 0);
+  return numbers.sort((a, b) => by[b] - by[a]).slice(0, HOTTEST);
+}
+
+function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | null; whole: number }): JSX.Element | null {
+  const list = hottest(lines);
+  if (!list.length) return null;
+  return (
+    <section class="hot" aria-label="hottest lines">
+      <h3>Hottest lines</h3>
+      <ol>
+        {list.map((number) => (
+          <li key={number}>
+            <button type="button" onClick={() => (line.value = number)}>
+              <span class="number">{number}</span>
+              <span class="figure">{percent.value ? share(lines.self[number], whole) : time(lines.self[number])}</span>
+              <code>{pieces?.[number - 1]?.map(({ text }) => text).join("").trim()}</code>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Every line of the text; without it those that something is known of. */
+function numbersOf(lines: Lines, pieces: Piece[][] | null): Uint32Array {
+  if (pieces) return Uint32Array.from({ length: Math.max(pieces.length, lines.self.length - 1) }, (_, index) => index + 1);
+  return Uint32Array.from(lines.total.keys()).filter((number) => number && (lines.total[number] > 0 || lines.self[number] > 0));
+}
+
+function Note({ hasText, hasLines }: { hasText: boolean; hasLines: boolean }): JSX.Element | null {
+  if (hasText && hasLines) return null;
+  return (
+    <p class="hint note">
+      {!hasText && "The recording has no text of this file: record with --embed-source=yes to see it here. "}
+      {!hasLines && "Calls were recorded, not lines: figures stand where functions begin. sonde record knows lines."}
+    </p>
+  );
+}
+
+function stepLine(numbers: Uint32Array, by: number): void {
+  const at = numbers.indexOf(line.value);
+  line.value = numbers[Math.min(numbers.length - 1, Math.max(0, at + by))] ?? 0;
+}
+
+function useKeys(numbers: Uint32Array): void {
+  useEffect(() => {
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 30, PageUp: -30, Home: -1e9, End: 1e9 };
+    viewKeys.value = (event) => {
+      if (!(event.key in steps)) return false;
+      stepLine(numbers, steps[event.key]);
+      return true;
+    };
+    return () => {
+      viewKeys.value = null;
+    };
+  }, [numbers]);
+}
+
+function Shown({ recording, row, table }: { recording: Recording; row: FileRow; table: Functions }): JSX.Element | null {
+  const found = useAnswer({ ask: "lines", recording: recording.number, file: row.id, ...selection.value }, decode, [recording]);
+  const hasLines = !!found && found.total.some((value) => value > 0);
+  const lines = useMemo(
+    () => (found && !hasLines ? { ...atBeginnings(recording, table, row.id), text: found.text } : found),
+    [found, table],
+  );
+  const pieces = useColours(row.path, lines?.text ?? null);
+  const numbers = useMemo(() => (lines ? numbersOf(lines, pieces) : new Uint32Array(0)), [lines, pieces?.length]);
+  useKeys(numbers);
+  useEffect(() => {
+    // The selected function's line, unless one is chosen.
+    const code = selected.peek();
+    if (lines && !line.peek() && code && recording.codes.fileId[code] === row.id) line.value = recording.codes.line[code];
+  }, [lines, selected.value]);
+  if (!lines) return null;
+  return (
+    <>
+      <Note hasText={pieces !== null} hasLines={hasLines} />
+      <div class="listing">
+        <div class="code" role="table" aria-label={row.path.slice(-200)}>
+          <div class="row heads" role="row">
+            <span role="columnheader">Line</span>
+            <span role="columnheader">Self</span>
+            <span role="columnheader">Total</span>
+            <span role="columnheader">
+              <Path path={row.path} />
+            </span>
+          </div>
+          <Listing lines={lines} pieces={pieces} numbers={numbers} whole={table.totalNs} />
+        </div>
+        <HotLines lines={lines} pieces={pieces} whole={table.totalNs} />
+      </div>
+    </>
+  );
+}
+
+function whyNot(recording: Recording, files: FileRow[]): string {
+  const code = selected.value;
+  if (!files.length) return "No function of this selection lies in a file.";
+  if (code && !rowOf.value.has(code)) return "The selected function is not in this selection.";
+  return `${functionName(recording.codes, code)} is not written in Python: it has no source here.`;
+}
+
+export function Source({ recording }: ViewProps): JSX.Element | null {
+  const table = functions.value;
+  const files = useFiles(recording, table);
+  if (!table) return null;
+  const row = shownFile(recording, files);
+  return (
+    <div class="source">
+      <FileChoice recording={recording} files={files} shown={row} />
+      {row ? <Shown key={row.id} recording={recording} row={row} table={table} /> : <p class="hint empty">{whyNot(recording, files)}</p>}
+      <p class="status">↑ ↓: lines · t: time or per cent · {`of ${time(table.totalNs)}`}</p>
+    </div>
+  );
+}
