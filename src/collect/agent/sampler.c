@@ -27,6 +27,7 @@
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
 
+#define DISPLACED_TICKS (1u << 18) /* about 100 us: a handler that took longer had lost its CPU meanwhile */
 #define STACK_BYTES     (256 * 1024)
 #define TLS_BYTES       8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX       5
@@ -76,8 +77,10 @@ static void answer(struct sample_slot *slot, const ucontext_t *context)
         take_sample(slot, context);
         __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
     }
+    uint64_t ticks = sample_area_now(area) - begin;
     __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&area->handler_ticks, sample_area_now(area) - begin, __ATOMIC_RELAXED);
+    if (ticks < DISPLACED_TICKS)
+        __atomic_fetch_add(&area->handler_ticks, ticks, __ATOMIC_RELAXED);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
