@@ -6,6 +6,7 @@
 Each round runs every tool once, one after the other, and of all rounds the best time counts: what disturbs
 the machine disturbs all alike. The clock is the work program's own (bench/calls.py). Targets are ratios to
 cProfile's extra time. "C calls" counts calls of C functions, the other cases calls of Python functions.
+"empty" is a profile function in C that does nothing: what CPython itself asks for telling of calls that way.
 """
 
 import argparse
@@ -23,7 +24,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
 import interpreters  # noqa: E402
 
 CASES = ["fib", "mixed", "wide", "long", "C calls"]
-TOOLS = ["none", "sonde", "sonde, no C", "cProfile", "VizTracer"]
+TOOLS = ["none", "sonde", "sonde, no C", "cProfile", "VizTracer", "empty"]
 
 
 def targets(numbers):
@@ -50,6 +51,7 @@ class Bench:
             "sonde, no C": [*trace, "--no-c-calls", "--", python, *work],
             "cProfile": [python, "-m", "cProfile", "-o", self.folder / "bench.prof", *work],
             "VizTracer": [self.viztracer, *viztracer, *work] if self.viztracer else None,
+            "empty": [python, *work, "empty"],
         }[tool]
 
     def measure(self, tool, case):
@@ -131,7 +133,7 @@ def main():
     print(f"Extra ns per call (best of {options.rounds}) and the ratio to cProfile's (! = over the target).")
     print("Last two columns, in MiB: what the target's peak grew by under sonde, and sonde's own peak.")
     print("Known: on 3.10 CPython looks up the line of every event, step by step from the function's start,")
-    print("before it calls a profile function: in long functions all profilers pay the same for that.")
+    print("before it calls a profile function: in long functions an empty one is over the target already.")
     with tempfile.TemporaryDirectory() as name:
         shutil.copy(HERE / "calls.py", name)
         for python in (one for one in usable if not one.free_threaded):
