@@ -112,6 +112,9 @@ const struct command command_dump = {
         "(active), sleeps (idle) or waits for the GIL, and who holds the GIL. That is the way to find out "
         "why a program hangs: nothing has to be prepared in it, and it is not disturbed. A stopped process "
         "can be looked at as well.\n\n"
+        "With Python 3.14 and later, all tasks of the event loops of asyncio follow the stacks of their "
+        "threads: where "
+        "each of them waits, innermost function first, and which tasks await it.\n\n"
         "With --locals the variables of every function are shown as repr would show them, read from memory "
         "without running anything in the process. Of a variable that changes while it is read, a part of the "
         "old and of the new value may be shown.",

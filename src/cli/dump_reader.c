@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/dump_native.h"
+#include "cli/dump_tasks.h"
 #include "collect/agent/task_list.h"
 #include "collect/outside/core_file.h"
 #include "collect/outside/hold.h"
@@ -53,8 +54,9 @@ struct reader {
     struct walk_process walk;
     enum dump_state state_now; /* of the thread at hand, when it stood still */
     struct dump_native native;
-    bool native_taken;   /* of the thread at hand */
-    uint32_t tid_offset; /* as target_python_tid_offset says */
+    struct dump_tasks tasks; /* of the thread at hand */
+    bool native_taken;       /* of the thread at hand */
+    uint32_t tid_offset;     /* as target_python_tid_offset says */
     struct kernel_thread threads[MOST_THREADS];
     size_t thread_count;
     struct threads_row rows[MOST_THREADS];
@@ -123,7 +125,13 @@ static void add_frame(struct reader *r, const struct walk_frame *walked)
     frame->function = intern_python_text(r, code.qualname ? code.qualname : code.name);
     frame->file = intern_python_text(r, code.filename);
     frame->line = line_of(r, &code, walked->offset);
-    if (r->options->variables)
+}
+
+static void add_frame_and_variables(struct reader *r, const struct walk_frame *walked)
+{
+    size_t before = r->dump->frame_count;
+    add_frame(r, walked);
+    if (r->options->variables && r->dump->frame_count > before && r->dump->frames[before].file)
         add_variables(r, walked);
 }
 
@@ -138,7 +146,7 @@ static void forget_frames(struct dump *dump, struct dump_thread *thread)
 static void add_frames(struct reader *r, const struct walk *walk)
 {
     for (uint32_t i = 0; i < walk->count; i++)
-        add_frame(r, &r->frames[i]);
+        add_frame_and_variables(r, &r->frames[i]);
 }
 
 /* The thread stands still. Without variables the frames are named later, when it runs again. */
@@ -148,6 +156,7 @@ static struct walk walk_thread(struct reader *r, uint64_t state)
         return (struct walk){.status = WALK_EMPTY}; /* a thread without Python */
     struct walk_thread thread = {.state = state};
     struct walk walk = walk_frames(&r->walk, &thread, r->frames, MOST_FRAMES);
+    dump_tasks_take(&r->tasks, state);
     if (r->options->variables && walk.status == WALK_OK)
         add_frames(r, &walk);
     return walk;
@@ -286,7 +295,32 @@ static void set_problem(struct reader *r, struct dump_thread *thread, bool stood
     thread->problem = intern(r, words);
 }
 
-static void finish_thread(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
+/* Without variables: the thread may run again. */
+static void add_task_frames(struct reader *r, const struct dump_tasks_row *row)
+{
+    for (size_t i = row->frame_count; i-- > 0;)
+        add_frame(r, &r->tasks.frames[row->first_frame + i]);
+}
+
+static void add_tasks(struct reader *r, struct dump_thread *thread)
+{
+    const struct dump_tasks *tasks = &r->tasks;
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct dump_tasks_row *row = &tasks->rows[i];
+        struct dump_task *task = dump_add_task(r->dump);
+        if (!task)
+            return;
+        task->id = row->address;
+        task->running = row->running;
+        task->name = row->name_bytes ? dump_intern(r->dump, row->name, row->name_bytes) : 0;
+        for (size_t j = 0; j < row->awaiter_count; j++)
+            dump_add_awaiter(r->dump, tasks->awaiters[row->first_awaiter + j]);
+        add_task_frames(r, row);
+    }
+    thread->tasks_left_out = tasks->left_out;
+}
+
+static void finish_stack(struct reader *r, struct dump_thread *thread, bool stood, const struct walk *walk)
 {
     if (!stood || walk->status != WALK_OK)
         set_problem(r, thread, stood, walk);
@@ -324,7 +358,7 @@ static void read_thread(struct reader *r, struct dump_thread *thread, const stru
     /* One that waits for the GIL wakes up now and then to ask for it. */
     if (stood && thread->state == DUMP_ACTIVE && r->state_now == DUMP_WAITS_FOR_GIL)
         thread->state = r->state_now;
-    finish_thread(r, thread, stood, &walk);
+    finish_stack(r, thread, stood, &walk);
 }
 
 /* ---- all threads ---- */
@@ -395,7 +429,7 @@ static void add_dead_thread(struct reader *r, struct dump_thread *thread, const 
             r->native_taken =
                 dump_native_take(&r->native, core->threads[i].registers, core->threads[i].register_count);
     struct walk walk = walk_thread(r, row->state);
-    finish_thread(r, thread, true, &walk);
+    finish_stack(r, thread, true, &walk);
 }
 
 static void add_thread(struct reader *r, const struct threads_row *row, enum dump_state state)
@@ -403,6 +437,7 @@ static void add_thread(struct reader *r, const struct threads_row *row, enum dum
     struct dump_thread *thread = dump_add_thread(r->dump);
     if (!thread)
         return;
+    dump_tasks_take(&r->tasks, 0); /* none yet */
     thread->native_id = own_tid_of(r, row);
     thread->thread_id = row->thread_id;
     thread->interpreter = row->interpreter_id;
@@ -414,6 +449,7 @@ static void add_thread(struct reader *r, const struct threads_row *row, enum dum
         add_dead_thread(r, thread, row);
     else
         add_process_thread(r, thread, row);
+    add_tasks(r, thread);
 }
 
 static ssize_t list_threads(struct reader *r, struct threads_row *rows)
@@ -496,6 +532,7 @@ static int find_python(struct reader *r, struct err *err)
     if (target_python_find(r->image, &r->python, err) < 0)
         return -1;
     r->walk = target_python_walk(&r->python, &r->image->memory, &r->codes);
+    dump_tasks_init(&r->tasks, r->image, &r->python.layout);
     r->dump->executable = intern(r, r->python.path);
     add_version(r);
     uint32_t tids[MOST_THREADS];
@@ -579,6 +616,7 @@ static int read_process(struct reader *r, struct err *err)
     int result = add_threads(r, err);
     hold_clear();
     dump_native_clear(&r->native);
+    dump_tasks_clear(&r->tasks);
     return result;
 }
 
@@ -625,6 +663,7 @@ static int read_core(struct reader *r, const struct core_file *core, struct err 
     if (result == 0)
         result = add_threads(r, err);
     dump_native_clear(&r->native);
+    dump_tasks_clear(&r->tasks);
     return result;
 }
 

@@ -260,10 +260,9 @@ uint32_t asyncio_stack(const struct asyncio *asyncio, const struct memory *memor
 /* ---- all of them ---- */
 
 ssize_t asyncio_tasks(const struct asyncio *asyncio, const struct memory *memory, uint64_t state,
-                      uint64_t interpreter, uint64_t *out, size_t capacity)
+                      uint64_t *out, size_t capacity)
 {
-    uint64_t head = state ? state + asyncio->thread_tasks : interpreter + asyncio->interpreter_tasks;
-    uint64_t node;
+    uint64_t head = state + asyncio->thread_tasks, node;
     size_t count = 0;
     if (!memory_read_word(memory, head, &node)) /* a ring: next, previous */
         return -1;

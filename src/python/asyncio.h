@@ -77,9 +77,9 @@ static inline uint64_t asyncio_frame(const struct asyncio *asyncio, uint64_t cor
  * frame that runs: that one is on a thread's stack. */
 uint32_t asyncio_stack(const struct asyncio *asyncio, const struct memory *memory,
                        const struct asyncio_task *task, struct walk_frame *frames, uint32_t capacity);
-/* All tasks of the thread with this PyThreadState, the newest first: their count, of which `capacity` are written; -1
- * when the list cannot be read. With the state 0: of the interpreter, those whose threads have ended. */
+/* All tasks of the thread with this PyThreadState, the oldest first: their count, of which `capacity` are written; -1
+ * when the list cannot be read. */
 ssize_t asyncio_tasks(const struct asyncio *asyncio, const struct memory *memory, uint64_t state,
-                      uint64_t interpreter, uint64_t *out, size_t capacity);
+                      uint64_t *out, size_t capacity);
 
 #endif

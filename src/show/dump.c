@@ -7,6 +7,8 @@ void dump_clear(struct dump *dump)
     free(dump->threads);
     free(dump->frames);
     free(dump->variables);
+    free(dump->tasks);
+    free(dump->awaiters);
     strings_clear(&dump->strings);
     *dump = (struct dump){0};
 }
@@ -33,7 +35,7 @@ struct dump_thread *dump_add_thread(struct dump *dump)
               sizeof *dump->threads))
         return NULL;
     struct dump_thread *thread = &dump->threads[dump->thread_count++];
-    *thread = (struct dump_thread){.first_frame = dump->frame_count};
+    *thread = (struct dump_thread){.first_frame = dump->frame_count, .first_task = dump->task_count};
     return thread;
 }
 
@@ -43,9 +45,32 @@ struct dump_frame *dump_add_frame(struct dump *dump)
         return NULL;
     struct dump_frame *frame = &dump->frames[dump->frame_count++];
     *frame = (struct dump_frame){.first_variable = dump->variable_count};
-    if (dump->thread_count)
-        dump->threads[dump->thread_count - 1].frame_count++;
+    struct dump_thread *thread = dump->thread_count ? &dump->threads[dump->thread_count - 1] : NULL;
+    if (thread && thread->task_count)
+        dump->tasks[dump->task_count - 1].frame_count++;
+    else if (thread)
+        thread->frame_count++;
     return frame;
+}
+
+struct dump_task *dump_add_task(struct dump *dump)
+{
+    if (!grow(dump, (void **)&dump->tasks, dump->task_count, &dump->task_capacity, sizeof *dump->tasks))
+        return NULL;
+    struct dump_task *task = &dump->tasks[dump->task_count++];
+    *task = (struct dump_task){.first_frame = dump->frame_count, .first_awaiter = dump->awaiter_count};
+    if (dump->thread_count)
+        dump->threads[dump->thread_count - 1].task_count++;
+    return task;
+}
+
+void dump_add_awaiter(struct dump *dump, uint64_t id)
+{
+    if (!dump->task_count || !grow(dump, (void **)&dump->awaiters, dump->awaiter_count,
+                                   &dump->awaiter_capacity, sizeof *dump->awaiters))
+        return;
+    dump->awaiters[dump->awaiter_count++] = id;
+    dump->tasks[dump->task_count - 1].awaiter_count++;
 }
 
 struct dump_variable *dump_add_variable(struct dump *dump)

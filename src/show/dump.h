@@ -3,7 +3,7 @@
  *
  * Threads, frames and variables are arrays; a thread names its frames and a frame its variables by ranges in
  * them, and all text is in `strings`. Rows are added in order: a thread, its frames, after each frame its
- * variables. A zeroed struct is valid and empty; running out of memory is sticky (`failed`).
+ * variables; then its tasks, after each task its awaiters and frames. A zeroed struct is valid and empty; running out of memory is sticky (`failed`).
  */
 #ifndef SONDE_SHOW_DUMP_H
 #define SONDE_SHOW_DUMP_H
@@ -46,6 +46,17 @@ struct dump_thread {
     bool died;        /* the signal that ended the process came to this one */
     uint32_t problem; /* in strings: why there are no frames; 0 = none */
     size_t first_frame, frame_count;
+    size_t first_task, task_count;
+    size_t tasks_left_out; /* there are so many more */
+};
+
+/* A task of the event loop that a thread runs. */
+struct dump_task {
+    uint64_t id;   /* its address */
+    uint32_t name; /* in strings; 0 = not known */
+    bool running;  /* its frames are the thread's; otherwise they are where it waits */
+    size_t first_awaiter, awaiter_count;
+    size_t first_frame, frame_count;
 };
 
 struct dump {
@@ -61,6 +72,10 @@ struct dump {
     size_t frame_count, frame_capacity;
     struct dump_variable *variables;
     size_t variable_count, variable_capacity;
+    struct dump_task *tasks;
+    size_t task_count, task_capacity;
+    uint64_t *awaiters; /* ids of tasks */
+    size_t awaiter_count, awaiter_capacity;
     bool failed;
 };
 
@@ -70,6 +85,8 @@ void dump_clear(struct dump *dump);
  * of its kind is added. */
 struct dump_thread *dump_add_thread(struct dump *dump);
 struct dump_frame *dump_add_frame(struct dump *dump);
+struct dump_task *dump_add_task(struct dump *dump);
+void dump_add_awaiter(struct dump *dump, uint64_t id);
 struct dump_variable *dump_add_variable(struct dump *dump);
 
 uint32_t dump_intern(struct dump *dump, const char *text, size_t size);

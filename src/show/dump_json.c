@@ -60,6 +60,41 @@ static void put_frame(const struct dump *dump, const struct dump_frame *frame, s
     json_end_object(json);
 }
 
+static void put_frames(const struct dump *dump, size_t first, size_t count, struct json *json)
+{
+    json_key(json, "frames");
+    json_begin_array(json);
+    for (size_t i = 0; i < count; i++)
+        put_frame(dump, &dump->frames[first + i], json);
+    json_end_array(json);
+}
+
+static void put_task(const struct dump *dump, const struct dump_task *task, struct json *json)
+{
+    json_line(json);
+    json_begin_object(json);
+    put_unsigned(json, "id", task->id);
+    put_text(dump, json, "name", task->name);
+    put_bool(json, "running", task->running);
+    json_key(json, "awaited_by");
+    json_begin_array(json);
+    for (size_t i = 0; i < task->awaiter_count; i++)
+        json_unsigned(json, dump->awaiters[task->first_awaiter + i]);
+    json_end_array(json);
+    put_frames(dump, task->first_frame, task->frame_count, json);
+    json_end_object(json);
+}
+
+static void put_tasks(const struct dump *dump, const struct dump_thread *thread, struct json *json)
+{
+    put_unsigned(json, "tasks_left_out", thread->tasks_left_out);
+    json_key(json, "tasks");
+    json_begin_array(json);
+    for (size_t i = 0; i < thread->task_count; i++)
+        put_task(dump, &dump->tasks[thread->first_task + i], json);
+    json_end_array(json);
+}
+
 static void put_process(const struct dump *dump, struct json *json)
 {
     json_key(json, "process_info");
@@ -104,11 +139,8 @@ static void put_thread(const struct dump *dump, const struct dump_thread *thread
     json_signed(json, thread->interpreter);
     put_bool(json, "died", thread->died);
     put_text(dump, json, "problem", thread->problem);
-    json_key(json, "frames");
-    json_begin_array(json);
-    for (size_t i = 0; i < thread->frame_count; i++)
-        put_frame(dump, &dump->frames[thread->first_frame + i], json);
-    json_end_array(json);
+    put_frames(dump, thread->first_frame, thread->frame_count, json);
+    put_tasks(dump, thread, json);
     put_process(dump, json);
     json_end_object(json);
 }

@@ -118,9 +118,9 @@ static void put_variables(const struct writing_dump *w, const struct dump_frame 
     }
 }
 
-static void put_frame(const struct writing_dump *w, const struct dump_frame *frame)
+static void put_frame(const struct writing_dump *w, const struct dump_frame *frame, const char *indent)
 {
-    bytes_put_text(w->out, "    ");
+    bytes_put_text(w->out, indent);
     put_styled(w, frame->native ? TERMINAL_DIM : TERMINAL_BOLD, frame->function);
     uint32_t file = frame->file ? frame->file : frame->module;
     if (file) {
@@ -133,6 +133,46 @@ static void put_frame(const struct writing_dump *w, const struct dump_frame *fra
     bytes_put_text(w->out, "\n");
     put_variables(w, frame, true);
     put_variables(w, frame, false);
+}
+
+/* Awaiters may belong to other threads, or be gone already. */
+static void put_task_name(const struct writing_dump *w, uint64_t id)
+{
+    for (size_t i = 0; i < w->dump->task_count; i++) {
+        if (w->dump->tasks[i].id != id)
+            continue;
+        if (w->dump->tasks[i].name) {
+            put_styled(w, TERMINAL_BOLD, w->dump->tasks[i].name);
+            return;
+        }
+    }
+    bytes_putf(w->out, "0x%" PRIx64, id);
+}
+
+static void put_task(const struct writing_dump *w, const struct dump_task *task)
+{
+    bytes_put_text(w->out, "        ");
+    put_task_name(w, task->id);
+    if (task->running)
+        bytes_put_text(w->out, " (running: the stack above)");
+    for (size_t i = 0; i < task->awaiter_count; i++) {
+        bytes_put_text(w->out, i ? ", " : ", awaited by ");
+        put_task_name(w, w->dump->awaiters[task->first_awaiter + i]);
+    }
+    bytes_put_text(w->out, "\n");
+    for (size_t i = 0; i < task->frame_count; i++)
+        put_frame(w, &w->dump->frames[task->first_frame + i], "            ");
+}
+
+static void put_tasks(const struct writing_dump *w, const struct dump_thread *thread)
+{
+    if (!thread->task_count)
+        return;
+    bytes_putf(w->out, "    Tasks of its event loop: %zu\n", thread->task_count + thread->tasks_left_out);
+    for (size_t i = 0; i < thread->task_count; i++)
+        put_task(w, &w->dump->tasks[thread->first_task + i]);
+    if (thread->tasks_left_out)
+        bytes_putf(w->out, "        ... and %zu more\n", thread->tasks_left_out);
 }
 
 static void put_thread(const struct writing_dump *w, const struct dump_thread *thread)
@@ -152,12 +192,13 @@ static void put_thread(const struct writing_dump *w, const struct dump_thread *t
     }
     bytes_put_text(w->out, "\n");
     for (size_t i = 0; i < thread->frame_count; i++)
-        put_frame(w, &w->dump->frames[thread->first_frame + i]);
-    if (!thread->problem)
-        return;
-    bytes_put_text(w->out, "    (");
-    put_text(w, thread->problem);
-    bytes_put_text(w->out, ")\n");
+        put_frame(w, &w->dump->frames[thread->first_frame + i], "    ");
+    if (thread->problem) {
+        bytes_put_text(w->out, "    (");
+        put_text(w, thread->problem);
+        bytes_put_text(w->out, ")\n");
+    }
+    put_tasks(w, thread);
 }
 
 void dump_text_put(const struct dump *dump, const struct terminal *terminal, bool full_filenames,

@@ -150,6 +150,41 @@ def test_who_holds_the_gil_and_who_waits(standing):
     program.end()
 
 
+def check_tasks(threads, said):
+    """The tasks are those of Python: names, awaiters, and where they wait."""
+    (thread,) = threads
+    names = {task["id"]: task["name"] for task in thread["tasks"]}
+    found = {}
+    for task in thread["tasks"]:
+        frames = [[frame["name"], frame["filename"], frame["line"]] for frame in task["frames"]]
+        awaiters = sorted(names[awaiter] for awaiter in task["awaited_by"])
+        found[task["name"]] = [task["running"], awaiters, frames]
+    assert found == said
+    assert len(found) == len(thread["tasks"]) == 9
+    assert any(len(awaiters) == 2 for _, awaiters, _ in found.values())
+    assert thread["tasks_left_out"] == 0
+
+
+def test_tasks(standing, launch, python):
+    if python.numbers < (3, 14):
+        pytest.skip("asyncio says where its tasks are from 3.14 on")
+    program = standing("tasks", preexec_fn=unlimited)
+    program.settle()
+    check_tasks(program.threads(), program.said["tasks"])
+    check_tasks(program.threads("-n"), program.said["tasks"])
+    text = program.dump()
+    assert "    Tasks of its event loop: 9\n        Task-1\n            TaskGroup._aexit (" in text
+    assert "\n        below a generator, awaited by Task-2\n            sleep (" in text
+    core = make_core(program)
+    check_tasks(json.loads(dump_core(launch, core, "-j").stdout), program.said["tasks"])
+
+
+def test_threads_without_tasks(standing):
+    program = standing("awaited")
+    assert [len(thread["tasks"]) for thread in program.threads()] in ([0], [1])
+    program.end()
+
+
 def test_stopped_processes(standing):
     program = standing("plain")
     program.settle()

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from samples import Samples, record
+from test_attach import attach, running
 
 PROGRAM = "task_trees.py"
 FIRST = (3, 14)
@@ -65,3 +66,14 @@ def test_samples_hang_under_what_awaits_their_task(launch, python, waits):
     found = check(samples, program, waits and python.numbers >= FIRST)
     assert set(found) >= all_marks(python, program), found
     assert samples.errors <= samples.samples // 100
+
+
+def test_samples_from_outside(launch, python):
+    program = launch.program(PROGRAM)
+    with running(launch, program, "0.01", "1000") as process:
+        process.stdout.readline()
+        done = attach(launch, process.pid, "-d", "2", rate=2000)
+        assert (done.returncode, done.stderr) == (0, "")
+    samples = Samples(launch.folder / "out.sonde")
+    found = check(samples, program, python.numbers >= FIRST)
+    assert found  # on a busy machine the program does not get far

@@ -22,6 +22,7 @@
 #include "store/recording.h"
 
 #define LIBRARIES_NS     1000000000u
+#define TASKS_NS         20000000u
 #define LET_GO_NS        200000000u
 #define PENDING_PAUSE_NS 200000
 #define TRIES_MAX        5
@@ -44,8 +45,8 @@ struct attached {
     int memory_fd; /* /proc/PID/mem: ends when the process becomes another program */
     struct stack_reader reader;
     struct native_walker native;
-    uint64_t next_ask_ns;   /* when the recorder is asked to look for new libraries */
-    uint64_t next_tasks_ns; /* when asyncio is looked for again */
+    uint64_t next_ask_ns;                   /* when the recorder is asked to look for new libraries */
+    uint64_t next_tasks_ns, tasks_pause_ns; /* when asyncio is looked for again, and after which time */
     struct read_ahead ahead;
     struct thread_states states;
     struct thread_watch watch;
@@ -243,7 +244,11 @@ static void look_for_tasks(struct attached *attached)
     uint64_t now_ns = clock_monotonic_ns();
     if (!attached->area->tasks || attached->reader.tasks || now_ns < attached->next_tasks_ns)
         return;
-    attached->next_tasks_ns = now_ns + LIBRARIES_NS;
+    /* Soon at first: a program that is just starting imports it then. */
+    attached->tasks_pause_ns = attached->tasks_pause_ns ? 2 * attached->tasks_pause_ns : TASKS_NS;
+    if (attached->tasks_pause_ns > LIBRARIES_NS)
+        attached->tasks_pause_ns = LIBRARIES_NS;
+    attached->next_tasks_ns = now_ns + attached->tasks_pause_ns;
     if (process_image_open(&image, attached->pid, NULL) < 0)
         return;
     stack_sample_find_tasks(&attached->reader, target_asyncio_find(&image.image));

@@ -4,6 +4,7 @@ import asyncio
 import collections
 import ctypes
 import enum
+import gc
 import json
 import os
 import sys
@@ -148,6 +149,79 @@ def foreign():
     say()
     wait()
     os._exit(0)
+
+
+# ---- tasks (3.14 and later) ----
+
+
+def wait_chain(awaited):
+    """The frames of coroutines, each awaiting the next, innermost first."""
+    frames = []
+    while awaited is not None:
+        if type(awaited).__name__ in ("async_generator_asend", "coroutine_wrapper"):
+            (awaited,) = gc.get_referents(awaited)
+        kind = {"coroutine": "cr", "generator": "gi", "async_generator": "ag"}.get(type(awaited).__name__)
+        if not kind:
+            break
+        frame = getattr(awaited, kind + "_frame")
+        frames.append([frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno])
+        awaited = getattr(awaited, kind + ("_yieldfrom" if kind == "gi" else "_await"))
+    return frames[::-1]
+
+
+def tasks_by_name(running):
+    found = {}
+    for task in asyncio.all_tasks():
+        awaiters = [awaiter.get_name() for awaiter in task._asyncio_awaited_by or ()]
+        frames = [] if task is running else wait_chain(task.get_coro())
+        found[task.get_name()] = [task is running, sorted(awaiters), frames]
+    return found
+
+
+async def sleeps():
+    await asyncio.sleep(1000)
+
+
+async def yields():
+    await asyncio.create_task(sleeps(), name="below a generator")
+    yield 1
+
+
+async def reads():
+    async for _ in yields():
+        pass
+
+
+async def asks(task):
+    await task
+
+
+class Awaitable:
+    def __await__(self):
+        yield from sleeps().__await__()
+
+
+async def awaits_an_object():
+    await Awaitable()
+
+
+async def stops():
+    await asyncio.sleep(0.1)
+    say(tasks=tasks_by_name(asyncio.current_task()))
+    wait()
+    os._exit(0)
+
+
+async def tree():
+    shared = asyncio.create_task(sleeps(), name="caf\u00e9")
+    async with asyncio.TaskGroup() as group:
+        for coroutine in (reads(), asks(shared), asks(shared), awaits_an_object(), stops()):
+            group.create_task(coroutine)
+        group.create_task(asyncio.wait_for(sleeps(), 1000))
+
+
+def tasks():
+    asyncio.run(tree())
 
 
 if __name__ == "__main__":

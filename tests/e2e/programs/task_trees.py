@@ -208,6 +208,7 @@ async def main():
     at_alone()
 
 
+print("asyncio is loaded", flush=True)
 for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1):
     threads = [threading.Thread(target=lambda: asyncio.run(thread_main())) for _ in range(2)]
     for thread in threads:
