@@ -14,6 +14,9 @@
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/request.h"
+#include "store/writer.h"
+#include "tests/live_sample.h"
+#include "tests/store_sample.h"
 
 static const char collapsed[] = "main;work;spin 60\nmain;work 30\nmain 10\n";
 
@@ -189,6 +192,109 @@ static void test_graph_is_cut_to_the_hottest(void **state)
     free(opened);
 }
 
+/* A file of two seconds of samples; `half` = its size after the first. */
+static struct bytes live_file(size_t *half)
+{
+    struct bytes file = {0};
+    struct recording recording = {0};
+    struct writer_options options = {.sink = writer_sink_bytes, .context = &file};
+    struct writer *writer = writer_new(&options, NULL);
+    live_program(&recording);
+    live_samples(&recording, 0, 50, 2, NODE_DEEP, SAMPLE_RUNNING);
+    live_samples(&recording, 0, 30, 1, NODE_WORK, SAMPLE_RUNNING);
+    writer_put_recording(writer, &recording);
+    writer_flush(writer);
+    *half = file.size;
+    for (uint32_t i = 0; i < recording.samples_count; i++) {
+        recording.samples[i].time_ns += LIVE_SAMPLE_SECOND;
+        writer_sample(writer, &recording.samples[i]);
+    }
+    writer_close(writer, NULL);
+    recording_clear(&recording);
+    return file;
+}
+
+static double total_of(struct opened *opened)
+{
+    struct bytes out = {0};
+    uint32_t count;
+    char *head = ask(opened, "{\"ask\":\"stacks\"}", &out);
+    double total = *(const double *)array(&out, head, "total", &count);
+    free(head);
+    bytes_clear(&out);
+    return total;
+}
+
+static void test_what_is_fed_is_what_is_read(void **state)
+{
+    (void)state;
+    size_t half;
+    struct bytes file = live_file(&half);
+    struct opened *fed = calloc(1, sizeof *fed), *whole = calloc(1, sizeof *whole);
+    assert_int_equal(opened_add(whole, "x", file.data, file.size, NULL), 0);
+    assert_int_equal(opened_add_live(fed, "x", NULL), 0);
+    assert_true(fed->rows[0].is_live);
+    double last = 0;
+    for (size_t at = 0; at < file.size; at += 100) {
+        size_t left = file.size - at;
+        assert_int_equal(opened_feed(&fed->rows[0], file.data + at, left < 100 ? left : 100, NULL), 0);
+        assert_int_equal(opened_settle(&fed->rows[0], NULL), 0);
+        double total = total_of(fed);
+        assert_true(total >= last);
+        last = total;
+        if (at >= half && at < half + 100)
+            assert_true(total > 0 && total < total_of(whole));
+    }
+    assert_true(last > 0 && last == total_of(whole));
+    opened_clear(fed);
+    opened_clear(whole);
+    free(fed);
+    free(whole);
+    bytes_clear(&file);
+}
+
+static void test_native_frames_cannot_be_fed(void **state)
+{
+    (void)state;
+    struct bytes file = sample_file(NULL);
+    struct opened *opened = calloc(1, sizeof *opened);
+    assert_int_equal(opened_add_live(opened, "x", NULL), 0);
+    struct opened_recording *row = &opened->rows[0];
+    assert_int_equal(opened_feed(row, file.data, file.size, NULL), 0);
+    assert_int_equal(opened_settle(row, NULL), OPENED_MUST_REPLACE);
+    assert_int_equal(opened_replace(row, file.data, file.size, NULL), 0);
+    assert_false(row->is_fed);
+    double total = total_of(opened);
+    assert_true(total > 0);
+    assert_int_equal(opened_replace(row, "no recording", 12, NULL), -1);
+    assert_true(total_of(opened) == total);
+    opened_clear(opened);
+    free(opened);
+    bytes_clear(&file);
+}
+
+static void test_lines_have_their_text(void **state)
+{
+    (void)state;
+    struct bytes file = sample_file(NULL), out = {0};
+    struct opened *opened = calloc(1, sizeof *opened);
+    assert_int_equal(opened_add(opened, "x", file.data, file.size, NULL), 0);
+    char request[64];
+    snprintf(request, sizeof request, "{\"ask\":\"lines\",\"file\":%u}",
+             opened->rows[0].recording.codes[1].file);
+    char *head = ask(opened, request, &out);
+    uint32_t count;
+    const char *text = array(&out, head, "text", &count);
+    assert_int_equal(count, 16);
+    assert_memory_equal(text, "import b\nlen(b)\n", 16);
+    assert_non_null(strstr(head, "\"has_text\":true"));
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+    bytes_clear(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +305,9 @@ int main(void)
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_graph_is_cut_to_the_hottest),
         cmocka_unit_test(test_unknown_fields_are_passed_over),
+        cmocka_unit_test(test_what_is_fed_is_what_is_read),
+        cmocka_unit_test(test_native_frames_cannot_be_fed),
+        cmocka_unit_test(test_lines_have_their_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
