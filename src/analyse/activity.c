@@ -3,10 +3,11 @@
 #include "analyse/tree.h"
 #include "store/recording.h"
 
-/* The time of a row that stands for several samples is spread over the time that they took. */
+/* A sample's time is spread over the time that it stands for: charged to its instant, samples farther apart than
+ * columns would look like a comb, and those a little nearer would beat. */
 static void spread(double *columns_ns, uint32_t columns, double from, double to, double weight_ns)
 {
-    if (to - from < 1) {
+    if (!(to > from)) {
         uint32_t column = from < 0 ? 0 : (uint32_t)from;
         if (column < columns)
             columns_ns[column] += weight_ns;
@@ -30,7 +31,7 @@ void activity_add(const struct recording *recording, const struct selection *sel
             !tree_selection_has_sample(selection, recording, row))
             continue;
         double from = (double)(row->time_ns - begin_ns) * per_ns;
-        double to = row->count > 1 ? from + (double)row->weight_ns * per_ns : from;
+        double to = from + (double)row->weight_ns * per_ns;
         spread(running_ns, columns, from, to, (double)row->weight_ns);
         if (row->state & SAMPLE_GIL)
             spread(gil_ns, columns, from, to, (double)row->weight_ns);
