@@ -38,9 +38,10 @@ test: all .venv/test.ok ## everything that must hold: layers, lint, unit, golden
 lint: all .venv/test.ok ## formatting, compiler warnings, ruff, the layer rules
 	@tools/test layers lint
 
-bench: all .venv/test.ok ## speed against other profilers, as ratios
+bench: all .venv/test.ok ## speed against other profilers and viewers
 	@.venv/bin/python bench/run.py
 	@.venv/bin/python bench/sampling.py
+	@$(TOOLS) .venv/bin/python bench/page.py
 
 soak: all .venv/test.ok ## nothing grows while a program is sampled for long (MINUTES=30)
 	@.venv/bin/python bench/soak.py $(or $(MINUTES),30)

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""How quickly sonde's page, SnakeViz, speedscope and VizTracer's page show the same data in Chromium.
+
+    bench/page.py [--cases samples,events,prof] [--rounds 3] [--realtime] [--samples 1000000]
+
+Cases: samples (10^6 of them, 30 deep, hardly alike), events (10^6 calls on four threads), prof (a cProfile of
+a pytest run). Of all rounds the best counts. First: from the start of navigation until a picture is drawn.
+Blocked: the longest time without a reaction until then. Frame: what one takes while zooming and moving (p95).
+Memory: the browser's largest process (PSS). Asks: requests to other places than the page's own. --realtime
+keeps other work on the machine out of the figures.
+"""
+
+import argparse
+import contextlib
+import functools
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
+
+import interpreters  # noqa: E402
+
+SPEEDSCOPE = "speedscope@1.25.0"
+# Milliseconds, and bytes of the page without data.
+TARGETS = {"samples": 2000, "events": 2000, "prof": 500, "frame": 16, "page": 1_500_000}
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """The address of a server of the folder's files."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def running(command, url):
+    """A server of somebody else's, from when it answers."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([str(word) for word in command], **streams) as server:
+        for _ in range(200):
+            with contextlib.suppress(OSError), urllib.request.urlopen(url):
+                break
+            time.sleep(0.1)
+        yield url
+        server.terminate()
+
+
+def speedscope():
+    """The folder of speedscope's page, fetched once; None when it cannot be."""
+    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    folder = home / "sonde" / "speedscope"
+    release = folder / "node_modules/speedscope/dist/release"
+    if not release.exists():
+        quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        subprocess.run(["npm", "install", "--prefix", folder, *quiet, SPEEDSCOPE], check=False)
+    return release if release.exists() else None
+
+
+class Bench:
+    def __init__(self, folder, options):
+        self.folder, self.options = folder, options
+        self.sonde = interpreters.sonde_program()
+        self.maker = pathlib.Path(self.sonde).parents[3] / "tests/web/make_hard_recording"
+        usable, _ = interpreters.find()
+        hosts = [one for one in usable if not one.root and not one.free_threaded and one.numbers >= (3, 9)]
+        self.peers = hosts[-1].peer_environment(["viztracer", "snakeviz"])[0] if hosts else None
+        self.speedscope = speedscope()
+
+    def run_sonde(self, *words):
+        subprocess.run([self.sonde, *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+
+    def recording(self, kind):
+        path = self.folder / f"{kind}.sonde"
+        with path.open("wb") as out:
+            subprocess.run([self.maker, kind, str(self.options.samples)], stdout=out, check=True)
+        return path
+
+    def measure(self, viewer, url):
+        """The best of all rounds, as bench/page.mjs says it."""
+        found = []
+        for _ in range(self.options.rounds):
+            command = ["node", HERE / "page.mjs", url, viewer]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            found.append(json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr[-300:]})
+        return min(found, key=lambda one: one.get("first_ms") or float("inf"))
+
+    def ours(self, path, view):
+        page = path.with_suffix(".html")
+        self.run_sonde("view", "--quiet", "-o", page, path)
+        yield "sonde", page.stat().st_size, self.measure("sonde", f"{page.as_uri()}#view={view}")
+
+    def in_speedscope(self, path):
+        if not self.speedscope:
+            return
+        site = self.folder / "speedscope"
+        if not site.exists():
+            shutil.copytree(self.speedscope, site)
+        data = site / f"{path.stem}.json"
+        self.run_sonde("export", "--quiet", "-f", "speedscope", "-o", data, path)
+        with serving(site) as base:
+            address = urllib.parse.quote(f"{base}/{data.name}", safe="")
+            yield "speedscope", data.stat().st_size, self.measure(
+                "speedscope", f"{base}/index.html#profileURL={address}"
+            )
+
+    def in_viztracer(self, path):
+        if not self.peers:
+            return
+        data = path.with_suffix(".json")
+        self.run_sonde("export", "--quiet", "-f", "chrome", "-o", data, path)
+        port = free_port()
+        command = [pathlib.Path(self.peers).parent / "vizviewer", "--server_only", "-p", port, data]
+        with running(command, f"http://127.0.0.1:{port}/vizviewer_info"):
+            yield "VizTracer", data.stat().st_size, self.measure("viztracer", f"http://127.0.0.1:{port}/")
+
+    def in_snakeviz(self, path):
+        if not self.peers:
+            return
+        port = free_port()
+        command = [self.peers, "-m", "snakeviz", "-s", "-H", "127.0.0.1", "-p", port, path]
+        address = f"http://127.0.0.1:{port}/snakeviz/{urllib.parse.quote(str(path), safe='')}"
+        with running(command, f"http://127.0.0.1:{port}/static/d3.v3.min.js"):
+            yield "SnakeViz", path.stat().st_size, self.measure("snakeviz", address)
+
+    def samples(self):
+        path = self.recording("bushy")
+        yield from self.ours(path, "flame")
+        yield from self.in_speedscope(path)
+
+    def events(self):
+        path = self.recording("events")
+        yield from self.ours(path, "timeline")
+        yield from self.in_speedscope(path)
+        yield from self.in_viztracer(path)
+
+    def prof(self):
+        path = self.folder / "pytest.prof"
+        work = ["-m", "pytest", "-q", "-p", "no:cacheprovider", HERE.parent / "tests/tools"]
+        command = [sys.executable, "-m", "cProfile", "-o", path, *work]
+        subprocess.run(command, cwd=self.folder, check=False, capture_output=True)
+        yield from self.ours(path, "sunburst")
+        yield from self.in_snakeviz(path)
+
+
+def figure(value, unit, limit=None):
+    if value is None:
+        return f"{'-':>11}"
+    return f"{value:>8,.0f} {unit}" + ("!" if limit and value > limit else " ")
+
+
+def print_row(case, viewer, size, found):
+    limits = (TARGETS[case], TARGETS["frame"]) if viewer == "sonde" else (None, None)
+    cells = [
+        f"{case:9}{viewer:11}{size / 1e6:>8.1f} MB",
+        figure(found.get("first_ms"), "ms", limits[0]),
+        figure(found.get("longest_ms"), "ms"),
+        figure(found.get("frame_ms"), "ms", limits[1]),
+        figure(found.get("pss_mb"), "MB"),
+        f"{found.get('requests', 0):>5}",
+        found.get("error", ""),
+    ]
+    print(" ".join(cells), flush=True)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description="How quickly pages show the same data.")
+    parser.add_argument("--cases", default="samples,events,prof", help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=1000000, help="and events; default: %(default)s")
+    parser.add_argument("--realtime", action="store_true", help="before all other work of the machine")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    if not interpreters.sonde_program():
+        sys.exit("sonde is not built: run make")
+    if options.realtime:  # what is started from here on inherits it: servers and browsers alike
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(pathlib.Path(name), options)
+        page = pathlib.Path(name, "page.html")
+        bench.run_sonde("page", "--quiet", "-o", page)
+        size = page.stat().st_size
+        print(f"The page without data: {size:,} bytes{'!' if size > TARGETS['page'] else ''}")
+        print(f"Best of {options.rounds}; ! = over the target.")
+        heads = "".join(f"{head:>12}" for head in ("first", "blocked", "frame p95", "memory"))
+        print(f"{'case':9}{'viewer':11}{'data':>11}{heads}  asks")
+        for case in options.cases.split(","):
+            for viewer, data_bytes, found in getattr(bench, case)():
+                print_row(case, viewer, data_bytes, found)
+
+
+if __name__ == "__main__":
+    main()
