@@ -94,6 +94,7 @@ static uint32_t sort_siblings(struct tree_node *nodes, uint32_t head)
     if (!head || !nodes[head].next_sibling) /* most nodes */
         return head;
     uint32_t runs[32] = {0};
+    int run_count = 0;
     while (head) {
         uint32_t run = head;
         head = nodes[head].next_sibling;
@@ -104,9 +105,10 @@ static uint32_t sort_siblings(struct tree_node *nodes, uint32_t head)
             runs[i] = 0;
         }
         runs[i] = run;
+        run_count = i < run_count ? run_count : i + 1;
     }
     uint32_t sorted = 0;
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < run_count; i++)
         sorted = merge_siblings(nodes, runs[i], sorted);
     return sorted;
 }

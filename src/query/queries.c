@@ -13,8 +13,9 @@ static const struct {
 } table[] = {
     {"activity", activity_query},   {"codes", codes_query},           {"compare", compare_query},
     {"functions", functions_query}, {"graph", graph_query},           {"groups", groups_query},
-    {"lines", lines_query},         {"recordings", recordings_query}, {"stacks", stacks_query},
-    {"summary", summary_query},     {"threads", threads_query},       {"time", time_query},
+    {"lines", lines_query},         {"recordings", recordings_query}, {"share", share_query},
+    {"stacks", stacks_query},       {"summary", summary_query},       {"threads", threads_query},
+    {"time", time_query},
 };
 
 static query_function *find(const char *name)
@@ -49,7 +50,11 @@ void queries_ask(struct opened *opened, const char *json, size_t size, struct by
     struct err err = {0};
     struct request request;
     size_t before = out->size;
-    if (request_read(json, size, &request, &err) == 0 && answer_to(opened, &request, out, &err) == 0)
+    int result = request_read(json, size, &request, &err);
+    if (result == 0)
+        result = answer_to(opened, &request, out, &err);
+    request_clear(&request);
+    if (result == 0)
         return;
     out->size = before;
     out->failed = false;

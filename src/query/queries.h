@@ -31,6 +31,7 @@ QUERIES_DECLARE(graph_query);
 QUERIES_DECLARE(groups_query);
 QUERIES_DECLARE(lines_query);
 QUERIES_DECLARE(recordings_query);
+QUERIES_DECLARE(share_query);
 QUERIES_DECLARE(stacks_query);
 QUERIES_DECLARE(summary_query);
 QUERIES_DECLARE(threads_query);

@@ -1,5 +1,6 @@
 #include "query/rectangles.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +8,13 @@
 #include "base/err.h"
 #include "query/answer.h"
 
-/* The nodes level by level; children of a node lie side by side, hottest first. */
+/* The nodes level by level; children of a node lie side by side, hottest first. What is shown of a node is taken when
+ * it is met: nodes lie far apart in memory, and there may be a million. */
 struct levels {
     uint32_t *order;  /* nodes of the tree */
     uint32_t *parent; /* places in `order` */
-    double *start_ns;
+    uint32_t *code;
+    double *start_ns, *total_ns, *self_ns, *calls;
     uint32_t *first; /* of each level, and the end */
     uint32_t level_count;
 };
@@ -20,17 +23,34 @@ static void levels_clear(struct levels *levels)
 {
     free(levels->order);
     free(levels->parent);
+    free(levels->code);
     free(levels->start_ns);
+    free(levels->total_ns);
+    free(levels->self_ns);
+    free(levels->calls);
     free(levels->first);
 }
 
-static int levels_alloc(struct levels *levels, uint32_t count)
+static int levels_alloc(struct levels *levels, size_t count)
 {
-    levels->order = malloc((size_t)count * sizeof *levels->order);
-    levels->parent = malloc((size_t)count * sizeof *levels->parent);
-    levels->start_ns = malloc((size_t)count * sizeof *levels->start_ns);
-    levels->first = malloc(((size_t)count + 1) * sizeof *levels->first);
-    return levels->order && levels->parent && levels->start_ns && levels->first ? 0 : -1;
+    uint32_t **numbers[] = {&levels->order, &levels->parent, &levels->code};
+    double **reals[] = {&levels->start_ns, &levels->total_ns, &levels->self_ns, &levels->calls};
+    bool failed = !(levels->first = malloc((count + 1) * sizeof *levels->first));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        failed |= !(*numbers[i] = malloc(count * sizeof **numbers[i]));
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        failed |= !(*reals[i] = malloc(count * sizeof **reals[i]));
+    return failed ? -1 : 0;
+}
+
+static void put_node(struct levels *levels, uint32_t place, const struct tree *tree, uint32_t index)
+{
+    const struct tree_node *node = &tree->nodes[index];
+    levels->order[place] = index;
+    levels->code[place] = node->code;
+    levels->total_ns[place] = (double)node->total_ns;
+    levels->self_ns[place] = (double)node->self_ns;
+    levels->calls[place] = (double)(node->calls + node->total_samples);
 }
 
 static uint32_t put_children(struct levels *levels, const struct tree *tree, uint32_t place, uint32_t used)
@@ -38,10 +58,10 @@ static uint32_t put_children(struct levels *levels, const struct tree *tree, uin
     double at_ns = levels->start_ns[place];
     uint32_t child = tree->nodes[levels->order[place]].first_child;
     for (; child; child = tree->nodes[child].next_sibling) {
-        levels->order[used] = child;
+        put_node(levels, used, tree, child);
         levels->parent[used] = place;
-        levels->start_ns[used++] = at_ns;
-        at_ns += (double)tree->nodes[child].total_ns;
+        levels->start_ns[used] = at_ns;
+        at_ns += levels->total_ns[used++];
     }
     return used;
 }
@@ -51,7 +71,8 @@ static int levels_fill(struct levels *levels, const struct tree *tree)
     if (levels_alloc(levels, tree->count) < 0)
         return -1;
     uint32_t used = 1, place = 0;
-    levels->order[0] = levels->parent[0] = 0;
+    put_node(levels, 0, tree, 0);
+    levels->parent[0] = 0;
     levels->start_ns[0] = 0;
     while (place < used) {
         levels->first[levels->level_count++] = place;
@@ -62,37 +83,30 @@ static int levels_fill(struct levels *levels, const struct tree *tree)
     return 0;
 }
 
-static void put_rectangles(struct answer *answer, const struct tree *tree, const struct levels *levels)
+static void put_numbers(struct answer *answer, const char *name, const uint32_t *numbers, size_t count)
+{
+    uint32_t *array = answer_numbers(answer, name, count);
+    if (array)
+        memcpy(array, numbers, count * sizeof *array);
+}
+
+static void put_reals(struct answer *answer, const char *name, const double *reals, size_t count)
+{
+    double *array = answer_reals(answer, name, count);
+    if (array)
+        memcpy(array, reals, count * sizeof *array);
+}
+
+static void put_rectangles(struct answer *answer, const struct levels *levels)
 {
     uint32_t count = levels->first[levels->level_count];
-    const struct tree_node *nodes = tree->nodes;
-    uint32_t *first = answer_numbers(answer, "level", levels->level_count + 1);
-    if (first)
-        memcpy(first, levels->first, (levels->level_count + 1) * sizeof *first);
-    uint32_t *parent = answer_numbers(answer, "parent", count);
-    if (parent)
-        memcpy(parent, levels->parent, count * sizeof *parent);
-    double *start = answer_reals(answer, "start", count);
-    if (start)
-        memcpy(start, levels->start_ns, count * sizeof *start);
-    uint32_t *code = answer_numbers(answer, "code", count);
-    for (uint32_t i = 0; code && i < count; i++)
-        code[i] = nodes[levels->order[i]].code;
-    uint32_t *line = answer_numbers(answer, "line", count);
-    for (uint32_t i = 0; line && i < count; i++)
-        line[i] = nodes[levels->order[i]].line;
-    double *total = answer_reals(answer, "total", count);
-    for (uint32_t i = 0; total && i < count; i++)
-        total[i] = (double)nodes[levels->order[i]].total_ns;
-    double *self = answer_reals(answer, "self", count);
-    for (uint32_t i = 0; self && i < count; i++)
-        self[i] = (double)nodes[levels->order[i]].self_ns;
-    uint32_t *node = answer_numbers(answer, "node", count);
-    if (node)
-        memcpy(node, levels->order, count * sizeof *node);
-    double *calls = answer_reals(answer, "calls", count);
-    for (uint32_t i = 0; calls && i < count; i++)
-        calls[i] = (double)(nodes[levels->order[i]].calls + nodes[levels->order[i]].total_samples);
+    put_numbers(answer, "level", levels->first, levels->level_count + 1);
+    put_numbers(answer, "parent", levels->parent, count);
+    put_numbers(answer, "code", levels->code, count);
+    put_reals(answer, "start", levels->start_ns, count);
+    put_reals(answer, "total", levels->total_ns, count);
+    put_reals(answer, "self", levels->self_ns, count);
+    put_reals(answer, "calls", levels->calls, count);
 }
 
 int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err)
@@ -102,7 +116,7 @@ int rectangles_put(struct answer *answer, const struct tree *tree, struct err *e
     if (result == 0) {
         json_key(&answer->json, "estimated");
         json_bool(&answer->json, tree->estimated);
-        put_rectangles(answer, tree, &levels);
+        put_rectangles(answer, &levels);
     }
     levels_clear(&levels);
     return result < 0 ? err_set(err, "not enough memory to draw %u stacks", tree->count) : 0;

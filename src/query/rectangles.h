@@ -11,8 +11,8 @@ struct answer;
 struct err;
 struct tree;
 
-/* Arrays level (first of each level, and the end), parent, start, total, self (ns), code, line, calls (samples where
- * there are no calls), and node: where it is in the tree. */
+/* Arrays level (first of each level, and the end), parent, start, total, self (ns), code, and calls (samples where
+ * there are no calls). There may be a million rectangles: what nobody draws is not here. */
 int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err);
 
 #endif

@@ -1,12 +1,13 @@
 #include "query/request.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json_reader.h"
 
-enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_LONG, FIELD_REAL, FIELD_BOOL };
+enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_LONG, FIELD_REAL, FIELD_BOOL, FIELD_SET };
 
 struct field {
     const char *name;
@@ -37,6 +38,7 @@ static const struct field fields[] = {
     {"by_self", FIELD_BOOL, offsetof(struct request, by_self), 0},
     {"fold", FIELD_BOOL, offsetof(struct request, fold), 0},
     {"own", FIELD_BOOL, offsetof(struct request, own), 0},
+    {"marks", FIELD_SET, offsetof(struct request, marks), 0},
     {"process", FIELD_NUMBER, offsetof(struct request, selection.process), 0},
     {"thread", FIELD_NUMBER, offsetof(struct request, selection.thread), 0},
     {"idle", FIELD_BOOL, offsetof(struct request, selection.idle), 0},
@@ -52,6 +54,17 @@ static const struct field *find_field(const struct json_reader *reader)
         if (json_reader_is(reader, fields[i].name))
             return &fields[i];
     return NULL;
+}
+
+static void request_set_clear(struct request_set *set)
+{
+    free(set->bits);
+    *set = (struct request_set){0};
+}
+
+void request_clear(struct request *request)
+{
+    request_set_clear(&request->marks);
 }
 
 static bool put_number(const struct field *field, double number, char *place)
@@ -70,6 +83,28 @@ static bool put_number(const struct field *field, double number, char *place)
     return true;
 }
 
+static int hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool put_set(const char *digits, size_t count, struct request_set *set)
+{
+    request_set_clear(set);
+    set->bits = count % 2 || count / 2 > UINT32_MAX ? NULL : malloc(count / 2 + 1);
+    if (!set->bits)
+        return false;
+    for (size_t i = 0; i < count; i += 2) {
+        int high = hex_value(digits[i]), low = hex_value(digits[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        set->bits[set->size_bytes++] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
 /* False when the value does not fit the field. */
 static bool put_value(const struct field *field, enum json_token token, const struct json_reader *reader,
                       struct request *request)
@@ -83,6 +118,9 @@ static bool put_value(const struct field *field, enum json_token token, const st
             memcpy(place, reader->text.data, reader->text.size);
         place[reader->text.size] = 0;
         return true;
+    case FIELD_SET:
+        return token == JSON_STRING &&
+               put_set((const char *)reader->text.data, reader->text.size, (struct request_set *)place);
     case FIELD_BOOL:
         *(bool *)place = token == JSON_TRUE;
         return token == JSON_TRUE || token == JSON_FALSE;

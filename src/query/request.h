@@ -16,6 +16,12 @@ struct err;
 
 #define REQUEST_TEXT_BYTES 512
 
+/* A set of functions: bit `code % 8` of bits[code / 8]. In JSON two hexadecimal digits for each byte. Owned. */
+struct request_set {
+    uint8_t *bits;
+    uint32_t size_bytes;
+};
+
 struct request {
     char ask[32];
     char view[32];
@@ -29,11 +35,14 @@ struct request {
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
-    bool fold; /* recursion */
-    bool own;  /* without the frames of libraries */
+    bool fold;                /* recursion */
+    bool own;                 /* without the frames of libraries */
+    struct request_set marks; /* what a search has found */
     struct selection selection;
 };
 
+/* Clear it in the end, also after a failure. */
 int request_read(const char *json, size_t size, struct request *request, struct err *err);
+void request_clear(struct request *request);
 
 #endif

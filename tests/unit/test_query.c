@@ -106,6 +106,9 @@ static void test_what_is_wrong_is_said(void **state)
         "{\"ask\":\"stacks\",\"recording\":-1}",
         "{\"ask\":\"stacks\",\"idle\":3}",
         "{\"ask\":12}",
+        "{\"ask\":\"share\",\"marks\":\"0\"}",
+        "{\"ask\":\"share\",\"marks\":\"0g\"}",
+        "{\"ask\":\"share\",\"marks\":3}",
         "{\"ask\":\"stacks\"",
     };
     struct opened *opened = calloc(1, sizeof *opened);
@@ -146,6 +149,33 @@ static uint32_t items(struct opened *opened, const char *json, const char *name)
     free(head);
     bytes_clear(&out);
     return count;
+}
+
+static void test_share_of_a_search(void **state)
+{
+    (void)state;
+    const struct {
+        const char *marks, *total;
+    } cases[] = {
+        {"02", "\"total_ns\":100"}, /* code 1, main: all */
+        {"04", "\"total_ns\":60"},  /* code 2, loads */
+        {"06", "\"total_ns\":100"}, /* both: a stack counts once */
+        {"", "\"total_ns\":0"},
+    };
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes out = {0};
+    struct err err = {0};
+    assert_int_equal(opened_add(opened, "x.txt", with_library, sizeof with_library - 1, &err), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"ask\":\"share\",\"marks\":\"%s\"}", cases[i].marks);
+        char *head = ask(opened, json, &out);
+        assert_non_null(strstr(head, cases[i].total));
+        free(head);
+    }
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
 }
 
 static void test_libraries_can_be_left_out(void **state)
@@ -301,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_stacks_are_levels),
         cmocka_unit_test(test_bottom_up_begins_at_the_leaves),
         cmocka_unit_test(test_what_is_wrong_is_said),
+        cmocka_unit_test(test_share_of_a_search),
         cmocka_unit_test(test_libraries_can_be_left_out),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_graph_is_cut_to_the_hottest),

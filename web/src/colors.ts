@@ -53,9 +53,24 @@ function luminance(color: number): number {
   return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
 }
 
-/** Black or white, whichever is easier to read on the pixel. */
+/** How well two colours can be told apart: 1 to 21. */
+export function contrast(one: number, other: number): number {
+  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+export const READABLE = 4.5;
+const INKS: [number, number, number][] = [
+  [20, 22, 24],
+  [244, 245, 247],
+  [0, 0, 0],
+  [255, 255, 255],
+];
+
+/** Nearly black or nearly white where that can be read on the pixel, else black or white itself. */
 export function textOn(color: number): [number, number, number] {
-  return luminance(color) > 0.18 ? [20, 22, 24] : [244, 245, 247];
+  const ranked = [...INKS].sort((a, b) => contrast(pixel(b), color) - contrast(pixel(a), color));
+  return INKS.find((ink) => contrast(pixel(ink), color) >= READABLE) ?? ranked[0];
 }
 
 /** The user's own code is the most saturated, native and C frames the least. */

@@ -24,7 +24,7 @@ export class Picture {
   private readonly bar: ScrollBar;
 
   constructor(
-    private readonly canvas: HTMLCanvasElement,
+    readonly canvas: HTMLCanvasElement,
     private options: PictureOptions,
   ) {
     this.rectangles = new Rectangles(canvas);
@@ -56,6 +56,10 @@ export class Picture {
   replace(options: PictureOptions): void {
     this.options = options;
     this.draw();
+  }
+
+  get width(): number {
+    return Math.max(1, this.canvas.clientWidth);
   }
 
   /** What is drawn now. */

@@ -13,7 +13,6 @@ export const MONOSPACED = "ui-monospace, SFMono-Regular, Menlo, Consolas, monosp
 
 export interface Stacks extends Layout {
   parent: Uint32Array;
-  line: Uint32Array;
   self: Float64Array;
   calls: Float64Array;
   estimated: boolean;
@@ -26,7 +25,6 @@ export function decodeStacks(answer: Answer): Stacks {
     size: answer.reals("total"),
     code: answer.numbers("code"),
     parent: answer.numbers("parent"),
-    line: answer.numbers("line"),
     self: answer.reals("self"),
     calls: answer.reals("calls"),
     estimated: answer.values.estimated,
@@ -96,10 +94,14 @@ const KIND_COLORS: [number, number, number][][] = [
   ],
 ];
 
+export function kindColor(kind: number, night: boolean): [number, number, number] {
+  return KIND_COLORS[night ? 1 : 0][kind] ?? KIND_COLORS[night ? 1 : 0][0];
+}
+
 /** Pixel of a function, by the colours chosen: its module, its kind, or how much of its time is its own. */
 function colorOf(recording: Recording, layout: Layout, own: Float64Array | undefined, night: boolean) {
   const { codes } = recording;
-  if (color.value === "kind") return (at: number) => pixel(KIND_COLORS[night ? 1 : 0][codes.kind[layout.code[at]]]);
+  if (color.value === "kind") return (at: number) => pixel(kindColor(codes.kind[layout.code[at]], night));
   if (color.value === "self" && own)
     return (at: number) => pixel(heatColor(layout.size[at] ? own[at] / layout.size[at] : 0, night));
   return (at: number) => codes.pixel(layout.code[at], night);
@@ -109,6 +111,8 @@ export interface LookOptions {
   rowHeight?: number;
   upwards?: boolean;
   own?: Float64Array;
+  /** What is smaller is grey. */
+  least?: number;
   /** The label of a rectangle without a function. */
   root?: string;
 }
@@ -121,6 +125,8 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
   const behind = background();
   const plain = colorOf(recording, layout, options.own, night);
   const accent = night ? 0xff4fb4ff : 0xff1e8cff;
+  const least = options.least ?? 0;
+  const rest = night ? 0xff3d3835 : 0xffe2dedb;
   const root = night ? 0xff3a3532 : 0xffe4e0dc;
   return {
     rowHeight: options.rowHeight ?? ROW,
@@ -130,6 +136,7 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
       const code = layout.code[rectangle];
       if (!code) return root;
       if (code === chosen) return accent;
+      if (layout.size[rectangle] < least) return rest;
       return found && !found.has(code) ? dimmed(plain(rectangle), behind) : plain(rectangle);
     },
     label: (rectangle) =>

@@ -1,18 +1,23 @@
 // Stacks as rectangles: from the top down, from the leaves up, around one function, or as time went by.
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { useStacks } from "../ask_stacks";
+import { css, heatColor } from "../colors";
+import { copyText, stem } from "../files";
+import { foundIn, foundWords } from "../found";
 import { viewKeys } from "../keys";
 import { count, share, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
-import type { Recording } from "../recording";
+import { savePng, saveSvg } from "../picture_file";
+import { CODE_KINDS, type Recording } from "../recording";
 import type { Layout, Window } from "../rectangles";
-import { lookOf, pathText, type Stacks } from "../stacks";
+import { figuresOf, kindColor, lookOf, pathText, type Stacks } from "../stacks";
 import { arrangement, ask, color, dark, fold, matches, problem, range, recording as shownRecording } from "../state";
 import { selected, selection, thread } from "../state";
+import { showTip, Tip, type TipWords } from "../tip";
 import type { ViewProps } from "../views";
 
 const ARRANGEMENTS = [
@@ -21,6 +26,9 @@ const ARRANGEMENTS = [
   { name: "bottom-up", title: "Bottom-up" },
   { name: "sandwich", title: "Sandwich" },
 ];
+const CUTOFFS = [0, 0.0001, 0.001, 0.01, 0.05];
+/** Of what is shown; smaller frames are grey. */
+export const cutoff = signal(0);
 const COLORS = [
   { name: "module", title: "module" },
   { name: "self", title: "own share" },
@@ -36,40 +44,80 @@ interface Pointed {
   calls?: number;
 }
 const pointed = signal<Pointed | null>(null);
+/** Which of the places that the search found was gone to, of how many. */
+const place = signal<[number, number] | null>(null);
+/** What was done, until the mouse is on something else. */
+const done = signal("");
+effect(() => {
+  if (matches.value !== undefined) place.value = null;
+});
 
 function fail(error: Error): void {
   problem.value = error.message;
 }
 
 interface CanvasProps {
+  recording: Recording;
   options: PictureOptions;
   label: string;
   onKey?(picture: Picture, event: KeyboardEvent): boolean;
 }
 
+/** Pictures in sight, for those who save them. */
+const pictures = new Set<Picture>();
+
 /** One picture. Another layout of the same whole keeps its place. */
-function Canvas({ options, label, onKey }: CanvasProps): JSX.Element {
+function Canvas({ recording, options, label, onKey }: CanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
   const latest = useRef(onKey);
   latest.current = onKey;
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
-    viewKeys.value = (event) => made.onKey(event) || (latest.current?.(made, event) ?? false);
+    const next = new Walk(made);
+    pictures.add(made);
+    viewKeys.value = (event) => made.onKey(event) || next.onKey(event) || (latest.current?.(made, event) ?? false);
     return () => {
+      pictures.delete(made);
       made.close();
       pointed.value = null;
+      showTip(null);
       viewKeys.value = null;
     };
-  }, [options.whole[0], options.whole[1]]);
+  }, [recording.number, options.whole[0], options.whole[1]]);
   // Read here so that a change of any of them draws again.
-  const drawn = [options.layout, dark.value, matches.value, selected.value, color.value];
+  const drawn = [options.layout, dark.value, matches.value, selected.value, color.value, cutoff.value];
   useEffect(() => picture.current?.replace(options), drawn);
   return (
     <div class="picture">
       <canvas ref={canvas} class="stacks" aria-label={`${label}; the table has the same figures as text`} />
     </div>
   );
+}
+
+/** Goes through what the search has found, largest first. */
+class Walk {
+  private places: number[] = [];
+  private of: [Layout, Set<number> | null] | null = null;
+  private at = -1;
+
+  constructor(private readonly picture: Picture) {}
+
+  onKey({ key }: KeyboardEvent): boolean {
+    if (key !== "n" && key !== "N") return false;
+    const { layout } = this.picture.band();
+    if (this.of?.[0] !== layout || this.of[1] !== matches.value) {
+      this.of = [layout, matches.value];
+      this.places = matches.value ? foundIn(layout, matches.value) : [];
+      this.at = -1;
+    }
+    const count = this.places.length;
+    if (!count) return true;
+    this.at = this.at < 0 ? (key === "n" ? 0 : count - 1) : (this.at + (key === "n" ? 1 : count - 1)) % count;
+    this.picture.zoomTo(this.places[this.at]);
+    place.value = [this.at + 1, count];
+    return true;
+  }
 }
 
 function point(layout: Layout, rectangle: number, whole: number, stacks?: Stacks): void {
@@ -90,7 +138,10 @@ function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: {
     layout,
     whole: [0, whole] as [number, number],
     look: () => lookOf(recording, layout, { ...more, own: stacks.self }),
-    onHover: (rectangle: number) => point(layout, rectangle, whole, stacks),
+    onHover: (rectangle: number, event?: MouseEvent) => {
+      point(layout, rectangle, whole, stacks);
+      showTip(rectangle < 0 ? null : figuresOf(recording, stacks, rectangle), event);
+    },
     onChoose: (rectangle: number) => {
       if (rectangle >= 0) selected.value = stacks.code[rectangle];
     },
@@ -99,7 +150,11 @@ function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: {
 
 function copyStack(recording: Recording, stacks: Stacks, picture: Picture): void {
   const rectangle = picture.largestOf(selected.value);
-  if (rectangle > 0) navigator.clipboard?.writeText(pathText(recording, stacks, rectangle)).catch(() => {});
+  if (rectangle <= 0) return;
+  const name = recording.codes.name(selected.value);
+  void copyText(pathText(recording, stacks, rectangle)).then((copied) => {
+    done.value = copied ? `the stack of ${name} is in the clipboard` : "this browser lets no page copy";
+  });
 }
 
 function onStackKey(recording: Recording, stacks: Stacks) {
@@ -136,6 +191,7 @@ function Tree({ recording, name }: { recording: Recording; name: string }): JSX.
         <p class="hint">Call paths are estimated: the file knows only who called whom, not from where.</p>
       )}
       <Canvas
+        recording={recording}
         label="stacks"
         options={optionsOf(recording, stacks, stacks, { root: "all" })}
         onKey={onStackKey(recording, stacks)}
@@ -154,7 +210,14 @@ function Sandwich({ recording }: { recording: Recording }): JSX.Element | null {
   if (!(callees.size[0] > 0)) return <Nothing recording={recording} />;
   const half = (stacks: Stacks, upwards: boolean) => {
     const layout = { ...stacks, level: stacks.level.subarray(1) };
-    return <Canvas label={upwards ? "callers" : "callees"} options={optionsOf(recording, stacks, layout, { upwards })} />;
+    return (
+      <Canvas
+        recording={recording}
+        label={upwards ? "callers" : "callees"}
+        options={optionsOf(recording, stacks, layout, { upwards })}
+        onKey={onStackKey(recording, stacks)}
+      />
+    );
   };
   return (
     <div class="sandwich">
@@ -204,6 +267,22 @@ function useTimeLayout(recording: Recording, window: Window | null): Layout | nu
   return layout;
 }
 
+function timeFigures(recording: Recording, layout: Layout, rectangle: number): TipWords {
+  const { codes, summary } = recording;
+  const [code, start, size] = [layout.code[rectangle], layout.start[rectangle], layout.size[rectangle]];
+  const whole = summary.end_ns - summary.begin_ns;
+  const figures: [string, string][] = [
+    ["lasts", `${time(size)} · ${share(size, whole)} of the run`],
+    ["from", time(start - summary.begin_ns)],
+  ];
+  return { title: codes.name(code), place: codes.place(code), figures };
+}
+
+function onTimeKey(picture: Picture, event: KeyboardEvent): boolean {
+  if (event.key === "Escape") picture.reset();
+  return false;
+}
+
 function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null {
   const { begin_ns, end_ns } = recording.summary;
   const [window, setWindow] = useState<Window | null>(null);
@@ -214,13 +293,16 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
     layout,
     whole: range.value ?? [begin_ns, end_ns],
     look: () => lookOf(recording, layout),
-    onHover: (rectangle) => point(layout, rectangle, end_ns - begin_ns),
+    onHover: (rectangle, event) => {
+      point(layout, rectangle, end_ns - begin_ns);
+      showTip(rectangle < 0 ? null : timeFigures(recording, layout, rectangle), event);
+    },
     onChoose: (rectangle) => {
       if (rectangle >= 0) selected.value = layout.code[rectangle];
     },
     onMove: setWindow,
   };
-  return <Canvas label="stacks in the order of time" options={options} />;
+  return <Canvas recording={recording} label="stacks in the order of time" options={options} onKey={onTimeKey} />;
 }
 
 function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | null {
@@ -264,6 +346,54 @@ export function FoldChoice(): JSX.Element {
   );
 }
 
+export function CutoffChoice(): JSX.Element {
+  return (
+    <label title="what is smaller than this part is drawn in grey">
+      cutoff{" "}
+      <select value={cutoff.value} onChange={(event) => (cutoff.value = Number(event.currentTarget.value))}>
+        {CUTOFFS.map((part) => (
+          <option value={part}>{part ? `${100 * part} %` : "none"}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** What the colours mean, where the names on the frames do not say it. */
+export function Legend(): JSX.Element | null {
+  const night = dark.value;
+  if (color.value === "module") return null;
+  const swatches: [string, string][] =
+    color.value === "kind"
+      ? [1, 2, 3].map((kind) => [css(kindColor(kind, night)), CODE_KINDS[kind]])
+      : [0, 0.25, 1].map((part) => [css(heatColor(part, night)), `${100 * part} %`]);
+  return (
+    <span class="legend">
+      {swatches.map(([tone, words]) => (
+        <span>
+          <i style={{ background: tone }} /> {words}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function SaveButtons({ recording }: { recording: Recording }): JSX.Element {
+  const name = `${stem(recording.summary.name)}-${arrangement.value}`;
+  const save = (act: (picture: Picture, name: string) => void) => () =>
+    [...pictures].forEach((picture, index) => act(picture, index ? `${name}-${index + 1}` : name));
+  return (
+    <span class="save">
+      <button type="button" title="save what is in sight as SVG, with all its rows" onClick={save((picture, to) => saveSvg(picture.band(), picture.width, to))}>
+        SVG
+      </button>
+      <button type="button" title="save the picture as PNG" onClick={save((picture, to) => savePng(picture.canvas, to))}>
+        PNG
+      </button>
+    </span>
+  );
+}
+
 function Choices({ recording }: { recording: Recording }): JSX.Element {
   return (
     <div class="choices" role="toolbar" aria-label="how stacks are shown">
@@ -274,14 +404,18 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
       ))}
       <ThreadChoice recording={recording} />
       <ColorChoice />
+      <CutoffChoice />
       <FoldChoice />
+      <Legend />
+      <SaveButtons recording={recording} />
     </div>
   );
 }
 
 function Status({ recording }: { recording: Recording }): JSX.Element {
   const at = pointed.value;
-  if (!at) return <p class="status">click: zoom · wheel: zoom · drag: move · Esc: the whole</p>;
+  if (at) done.value = "";
+  if (!at) return <p class="status">{done.value || [searchWords(), HINTS].filter(Boolean).join(" · ")}</p>;
   const { codes } = recording;
   const parts = [`total ${time(at.total)} (${share(at.total, at.whole)} of what is shown)`];
   if (at.self !== undefined) parts.push(`self ${time(at.self)}`);
@@ -291,6 +425,14 @@ function Status({ recording }: { recording: Recording }): JSX.Element {
       <b>{at.code ? codes.name(at.code) : "all"}</b> {codes.place(at.code)} · {parts.join(" · ")}
     </p>
   );
+}
+
+const HINTS = "click: zoom · wheel: zoom · drag: move · c: copy the stack · Esc: the whole";
+
+function searchWords(): string {
+  if (!foundWords.value) return "";
+  const at = place.value;
+  return `${foundWords.value}${at ? ` · ${at[0]} of ${count(at[1])}` : ""} · n N: next, previous`;
 }
 
 function Shown({ recording }: { recording: Recording }): JSX.Element | null {
@@ -313,6 +455,7 @@ export function Flame({ recording }: ViewProps): JSX.Element {
       <Choices recording={current} />
       <Shown recording={current} />
       <Status recording={current} />
+      <Tip />
     </div>
   );
 }

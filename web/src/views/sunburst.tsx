@@ -14,12 +14,10 @@ import { color, dark, matches, percent, recording as shownRecording, selected } 
 import { Sunburst as Drawing, type SunburstOptions } from "../sunburst";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
-import { ColorChoice, FoldChoice, Nothing } from "./flame";
+import { ColorChoice, cutoff, CutoffChoice, FoldChoice, Legend, Nothing } from "./flame";
 
 const DEPTHS = [5, 8, 10, 15, 20, 30];
-const CUTOFFS = [0, 1 / 1000, 1 / 100];
 const depth = signal(10);
-const cutoff = signal(1 / 1000);
 const hovered = signal(-1);
 
 function nameOf(recording: Recording, stacks: Stacks, rectangle: number): string {
@@ -192,16 +190,10 @@ function Choices(): JSX.Element {
           ))}
         </select>
       </label>
-      <label title="what is smaller than this part of the centre is drawn in grey">
-        cutoff{" "}
-        <select value={cutoff.value} onChange={(event) => (cutoff.value = Number(event.currentTarget.value))}>
-          {CUTOFFS.map((part) => (
-            <option value={part}>{part ? `1 / ${Math.round(1 / part)}` : "none"}</option>
-          ))}
-        </select>
-      </label>
+      <CutoffChoice />
       <ColorChoice />
       <FoldChoice />
+      <Legend />
     </div>
   );
 }

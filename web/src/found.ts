@@ -1,0 +1,51 @@
+// What the search found: how much of the time its functions take, and its places in a picture, largest first.
+
+import { computed, effect, signal } from "@preact/signals";
+
+import { share, count } from "./numbers";
+import type { Layout } from "./rectangles";
+import { ask, matches, recording, selection } from "./state";
+
+const taken = signal<{ total: number; whole: number } | null>(null);
+
+/** A set of functions as the share query reads it: a bit for each, two hexadecimal digits for eight. */
+export function marksOf(codes: Set<number>, count: number): string {
+  const bytes = new Uint8Array((count >>> 3) + 1);
+  for (const code of codes) bytes[code >>> 3] |= 1 << (code & 7);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+let asked = 0;
+effect(() => {
+  const [found, shown, chosen] = [matches.value, recording.value, selection.value];
+  const number = ++asked;
+  taken.value = null;
+  if (!found?.size || !shown) return;
+  // While somebody types, only the last text is asked about.
+  setTimeout(() => {
+    if (number !== asked) return;
+    ask({ ask: "share", recording: shown.number, marks: marksOf(found, shown.codes.count), ...chosen }).then(
+      ({ values }) => number === asked && (taken.value = { total: values.total_ns, whole: values.whole_ns }),
+      () => {},
+    );
+  }, 120);
+});
+
+/** What was found, in words; "" when nothing is searched for. */
+export const foundWords = computed(() => {
+  const found = matches.value;
+  if (!found) return "";
+  if (!found.size) return "nothing found";
+  const part = taken.value;
+  return `${count(found.size)} found${part ? `, ${share(part.total, part.whole)} of the time` : ""}`;
+});
+
+const MOST = 1000;
+
+/** The rectangles of the functions that were found, largest first. */
+export function foundIn(layout: Layout, found: Set<number>): number[] {
+  const places: number[] = [];
+  for (let i = 0; i < layout.code.length; i++) if (found.has(layout.code[i])) places.push(i);
+  places.sort((a, b) => layout.size[b] - layout.size[a] || a - b);
+  return places.slice(0, MOST);
+}
