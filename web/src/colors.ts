@@ -67,10 +67,22 @@ const INKS: [number, number, number][] = [
   [255, 255, 255],
 ];
 
+function bestInk(color: number): [number, number, number] {
+  const readable = INKS.find((ink) => contrast(pixel(ink), color) >= READABLE);
+  return readable ?? (luminance(color) > 0.179 ? INKS[2] : INKS[3]);
+}
+
+/** Of the colours seen; a picture asks for every name that it writes. */
+const inks = new Map<number, [number, number, number]>();
+const INKS_KEPT = 20_000;
+
 /** Nearly black or nearly white where that can be read on the pixel, else black or white itself. */
 export function textOn(color: number): [number, number, number] {
-  const ranked = [...INKS].sort((a, b) => contrast(pixel(b), color) - contrast(pixel(a), color));
-  return INKS.find((ink) => contrast(pixel(ink), color) >= READABLE) ?? ranked[0];
+  let ink = inks.get(color);
+  if (ink) return ink;
+  if (inks.size > INKS_KEPT) inks.clear();
+  inks.set(color, (ink = bestInk(color)));
+  return ink;
 }
 
 /** The user's own code is the most saturated, native and C frames the least. */

@@ -4,13 +4,14 @@ import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { foundWords } from "./found";
 import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
 import { shortName } from "./names";
 import { count, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
-import { busy, dark, engine, idle, matches, opening, own, problem, process, range, recording, recordings } from "./state";
+import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
 import { search, selected, showRecording, theme, thread, view } from "./state";
 import { VIEWS } from "./views";
 
@@ -55,7 +56,6 @@ function Title({ shown }: { shown: Recording | undefined }): JSX.Element | null 
 }
 
 function Search(): JSX.Element {
-  const found = matches.value;
   return (
     <div class="search" role="search">
       <input
@@ -65,7 +65,7 @@ function Search(): JSX.Element {
         value={search.value}
         onInput={(event) => (search.value = event.currentTarget.value)}
       />
-      <output>{found ? `${count(found.size)} found` : ""}</output>
+      <output>{foundWords.value}</output>
     </div>
   );
 }
