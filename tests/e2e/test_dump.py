@@ -211,7 +211,7 @@ def test_processes_that_number_themselves_differently(modern_launch):
         assert outer.wait(30) == 0 and said["pid"] == 1
     threads = json.loads(result.stdout)
     assert {thread["thread_name"]: thread["thread_id"] for thread in threads} == said["threads"]
-    assert [thread["os_thread_id"] for thread in threads][0] == int(pid)
+    assert threads[0]["os_thread_id"] == int(pid)
     assert all(thread["frames"] for thread in threads)
 
 
