@@ -1,13 +1,17 @@
 """Samples against the truth: no stack that never was, and shares that are those of the clock."""
 
 import collections
+import concurrent.futures
 import math
+import time
 
 from samples import Grammar, Samples, record
 
 STACKS_WANTED = 100_000
-RUNS_MAX = 30  # two or three will do, unless the machine is busy
-SHARES_RUNS_MAX = 3  # until one has a machine to itself
+RUNS_MAX = 30  # four will do, unless the machine is busy
+AT_ONCE = 2
+SHARES_RUNS_MAX = 6  # until one has a machine to itself
+LATE_ALLOWED = 0.1  # with more, the bounds would say nothing
 ERRORS_ALLOWED = 0.001
 DEVIATIONS = 4.5  # one run in 15,000 of an honest sampler fails, over nine Pythons and three shares
 
@@ -28,7 +32,7 @@ class Found:
 
     def __init__(self, program):
         self.program, self.grammar = str(program), Grammar(program)
-        self.taken = self.samples = self.errors = self.deepest = 0
+        self.runs = self.taken = self.samples = self.errors = self.deepest = 0
         self.bad, self.met = collections.Counter(), set()
 
     def add(self, found):
@@ -39,6 +43,7 @@ class Found:
         self.taken += sum(stacks.values())
         self.samples += found.samples
         self.errors += found.errors
+        self.runs += 1
 
     def missing(self):
         """The functions that no stack has shown."""
@@ -51,12 +56,14 @@ def test_no_stack_that_never_was(launch):
     """100,000 stacks of all kinds. A row is a stack taken for itself: a sleep is one row, however long."""
     program = launch.program("grammar.py")
     found = Found(program)
-    for _ in range(RUNS_MAX):
-        done = record(launch, program, "6", rate=10000)
-        assert (done.returncode, done.stderr) == (0, b"")
-        found.add(Samples(launch.folder / "out.sonde"))
-        if found.bad or found.taken >= STACKS_WANTED:
-            break
+    outputs = [f"out{number}.sonde" for number in range(AT_ONCE)]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        while found.runs < RUNS_MAX and found.taken < STACKS_WANTED and not found.bad:
+            jobs = [pool.submit(record, launch, program, "6", rate=10000, output=each) for each in outputs]
+            assert [(job.result().returncode, job.result().stderr) for job in jobs] == [(0, b"")] * AT_ONCE
+            for output in outputs:
+                found.add(Samples(launch.folder / output))
+    print(f"{found.taken} stacks, {found.samples} samples, {found.errors} errors")
     assert found.bad == {}
     assert found.taken >= STACKS_WANTED
     assert found.errors <= found.samples * ERRORS_ALLOWED
@@ -73,18 +80,29 @@ def late_share(found):
     return 1
 
 
-def test_shares(launch):
-    """The instants are those of a Poisson process, so the count of a share p of n samples is binomial,
-    whatever the program does in between. It tells the true shares itself."""
-    for _ in range(SHARES_RUNS_MAX):
+def quietest_run(launch):
+    """(samples, what the program says that it spent, share of late instants) of the first run that has a
+    machine to itself, else of the best of several."""
+    runs = []
+    for turn in range(SHARES_RUNS_MAX):
+        time.sleep(turn / 2)
         done = record(launch, launch.program("shares.py"), "3", "10", rate=4000)
         assert (done.returncode, done.stderr) == (0, b"")
         found = Samples(launch.folder / "out.sonde")
-        if late_share(found) == 0:
+        runs.append((late_share(found), turn, found, done.stdout))
+        if runs[-1][0] == 0:
             break
-    spent = dict(zip(("most", "some", "few"), map(int, done.stdout.split())))
-    counts, late = found.counts(*spent), late_share(found)
+    late, _, found, said = min(runs)
+    return found, dict(zip(("most", "some", "few"), map(int, said.split()))), late
+
+
+def test_shares(launch):
+    """The instants are those of a Poisson process, so the count of a share p of n samples is binomial,
+    whatever the program does in between. It tells the true shares itself."""
+    found, spent, late = quietest_run(launch)
+    counts = found.counts(*spent)
     total = sum(counts.values())
+    assert late <= LATE_ALLOWED, f"in {SHARES_RUNS_MAX} runs the machine was too busy to judge shares by"
     assert total > 8000
     for name, nanoseconds in spent.items():
         share = nanoseconds / sum(spent.values())
