@@ -4,7 +4,14 @@
 
 /* The most that is believed. */
 enum { TASK_BYTES_MAX = 1024, STATE_BYTES_MAX = 4 << 20, TASKS_MAX = 1 << 20, SET_SLOTS_SEEN = 128 };
-enum { LINKS_MAX = 3, TYPE_NAME_BYTES = 32, SET_ENTRY_BYTES = 16, MOST_CODE_BYTES = 1 << 26 };
+enum {
+    LINKS_MAX = 3,
+    BASES_MAX = 8,
+    TYPE_NAME_BYTES = 32,
+    PAGE_BYTES = 4096,
+    SET_ENTRY_BYTES = 16,
+    MOST_CODE_BYTES = 1 << 26
+};
 
 /* Flags of a type (Include/object.h). */
 enum { IS_INT = 1 << 24, IS_TEXT = 1 << 28 };
@@ -54,14 +61,64 @@ uint64_t asyncio_running(const struct asyncio *asyncio, const struct memory *mem
     return word ? memory_word(word) : 0;
 }
 
+/* No further than its end: behind it nothing may be mapped. */
+static bool read_type_name(const struct layout *layout, const struct memory *memory, uint64_t type,
+                           char out[TYPE_NAME_BYTES])
+{
+    uint64_t name;
+    if (!memory_read_word(memory, type + layout->type_name, &name))
+        return false;
+    size_t first = PAGE_BYTES - name % PAGE_BYTES;
+    if (first >= TYPE_NAME_BYTES)
+        return memory_read(memory, name, out, TYPE_NAME_BYTES);
+    return memory_read(memory, name, out, first) &&
+           (memchr(out, '\0', first) ||
+            memory_read(memory, name + first, out + first, TYPE_NAME_BYTES - first));
+}
+
+static bool is_named(const char *name, const char *other)
+{
+    return strncmp(name, other, TYPE_NAME_BYTES) == 0;
+}
+
+/* A task, a future, or an instance of a class that is derived from one. A set may be met here that has just taken the
+ * place of a single awaiter. */
+static bool is_future(const struct layout *layout, const struct memory *memory, uint64_t object)
+{
+    uint64_t type;
+    char name[TYPE_NAME_BYTES];
+    if (!memory_read_word(memory, object + layout->object_type, &type))
+        return false;
+    for (int i = 0; type && i < BASES_MAX; i++) {
+        if (!read_type_name(layout, memory, type, name))
+            return false;
+        if (is_named(name, "_asyncio.Task") || is_named(name, "_asyncio.Future"))
+            return true;
+        if (!memory_read_word(memory, type + layout->type_dictionary - 8, &type)) /* its base */
+            return false;
+    }
+    return false;
+}
+
+/* Tasks begin as futures do. */
+static uint32_t end_of_future(const struct asyncio *asyncio)
+{
+    uint32_t end = asyncio->task_awaited_by + 8;
+    end = asyncio->task_is_task >= end ? asyncio->task_is_task + 1 : end;
+    return asyncio->task_awaited_by_is_set >= end ? asyncio->task_awaited_by_is_set + 1 : end;
+}
+
 bool asyncio_read_task(const struct asyncio *asyncio, const struct memory *memory, uint64_t address,
                        struct asyncio_task *task)
 {
     unsigned char bytes[TASK_BYTES_MAX];
-    /* A future is shorter than a task; what follows it is readable for all practical purposes, and is not used. */
-    if (!address || address % 8 || !memory_read(memory, address, bytes, asyncio->task_size))
+    uint32_t common = end_of_future(asyncio);
+    if (!address || address % 8 || !is_future(asyncio->layout, memory, address) ||
+        !memory_read(memory, address, bytes, common))
         return false;
     bool is_task = bytes[asyncio->task_is_task];
+    if (is_task && !memory_read(memory, address + common, bytes + common, asyncio->task_size - common))
+        return false;
     *task = (struct asyncio_task){
         .address = address,
         .awaited_by = memory_word(bytes + asyncio->task_awaited_by),
@@ -208,25 +265,19 @@ static enum standing read_coroutine(const struct asyncio *asyncio, const struct 
     return standing;
 }
 
-static bool is_named(const char *name, const char *other)
-{
-    return strncmp(name, other, TYPE_NAME_BYTES) == 0;
-}
-
 /* The coroutine behind what is awaited: itself, or what its wrapper names first. 0 when it is something else. */
 static uint64_t coroutine_of(const struct asyncio *asyncio, const struct memory *memory, uint64_t object,
                              uint64_t coroutine_type)
 {
     const struct layout *layout = asyncio->layout;
     for (int i = 0; i < LINKS_MAX; i++) {
-        uint64_t type, name;
+        uint64_t type;
         char text[TYPE_NAME_BYTES];
-        if (!memory_read_word(memory, object + layout->object_type, &type))
+        if (!object || !memory_read_word(memory, object + layout->object_type, &type))
             return 0;
         if (type == coroutine_type)
             return object;
-        if (!memory_read_word(memory, type + layout->type_name, &name) ||
-            !memory_read(memory, name, text, sizeof text))
+        if (!read_type_name(layout, memory, type, text))
             return 0;
         if (is_named(text, "coroutine") || is_named(text, "generator") || is_named(text, "async_generator"))
             return object;
@@ -244,14 +295,15 @@ uint32_t asyncio_stack(const struct asyncio *asyncio, const struct memory *memor
 {
     uint64_t coroutine = task->coroutine, type, awaited_at, awaited;
     uint32_t count = 0;
-    if (!coroutine || !memory_read_word(memory, coroutine + asyncio->layout->object_type, &type))
-        return 0;
+    if (!coroutine || !memory_read_word(memory, coroutine + asyncio->layout->object_type, &type) ||
+        !coroutine_of(asyncio, memory, coroutine, 0))
+        return 0; /* a coroutine of Cython's, or of somebody else's making */
     while (coroutine && count < capacity) {
         if (read_coroutine(asyncio, memory, coroutine, &frames[count], &awaited_at) == RUNS_OR_ENDED)
             break;
         count++;
-        if (!awaited_at || !memory_read_word(memory, awaited_at, &awaited))
-            break;
+        if (!awaited_at || !memory_read_word(memory, awaited_at, &awaited) || (awaited & 3) == 3)
+            break; /* the last: a number, not an object */
         coroutine = coroutine_of(asyncio, memory, awaited & ~(uint64_t)7, type);
     }
     return count;

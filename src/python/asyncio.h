@@ -6,7 +6,9 @@
  * library makes by itself.
  *
  * The thread that runs the loop must stand still. Every address goes through memory_read, every loop is bounded and
- * nothing is allocated: it may run in a signal handler, and damaged or cyclic memory comes to an end.
+ * nothing is allocated: it may run in a signal handler, and damaged or cyclic memory comes to an end. A thread that holds
+ * the interpreter's lock may use memory_own_alive for its own running task and what that names: each object is asked for
+ * its type before it is taken for one. But not behind a set, which may be in the middle of being changed.
  */
 #ifndef SONDE_PYTHON_ASYNCIO_H
 #define SONDE_PYTHON_ASYNCIO_H

@@ -36,3 +36,15 @@ struct memory memory_own(void)
 {
     return (struct memory){.read = read_own, .own = true};
 }
+
+static bool load(void *context, uint64_t address, void *out, size_t size)
+{
+    (void)context;
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return true;
+}
+
+struct memory memory_own_alive(void)
+{
+    return (struct memory){.read = load, .own = true};
+}

@@ -22,6 +22,8 @@ struct memory {
 
 /* Our own process: proved memory by plain loads, all other through process_vm_readv. */
 struct memory memory_own(void);
+/* The same by plain loads alone: for objects that are certainly alive. */
+struct memory memory_own_alive(void);
 /* Another process, which the caller may read (same rights as ptrace). */
 struct memory memory_of_process(int process);
 

@@ -24,7 +24,8 @@ static uint32_t collecting_frame(const struct status *status, const struct sampl
 struct chain {
     struct sample_area *area;
     const struct asyncio *asyncio;
-    struct walk_process process; /* every read is a careful one */
+    struct walk_process process;
+    struct memory careful; /* that survives any address */
     uint32_t count;
     struct sample_frame frames[EXTRA_FRAMES_MAX];
 };
@@ -97,6 +98,8 @@ static void put_awaiters(struct chain *chain, const struct sample_slot *slot, ui
     uint32_t index;
     for (uint32_t i = 0; i < TASKS_MAX && chain->count < EXTRA_FRAMES_MAX; i++) {
         met[i] = task.address;
+        if (task.awaited_by_is_set)
+            chain->process.memory = chain->careful;
         uint64_t parent = asyncio_parent(chain->asyncio, memory, &task);
         if (is_known(met, i + 1, parent) || !asyncio_read_task(chain->asyncio, memory, parent, &task) ||
             is_walked(slot, count, asyncio_frame(chain->asyncio, task.coroutine), &index))
@@ -106,13 +109,17 @@ static void put_awaiters(struct chain *chain, const struct sample_slot *slot, ui
 }
 
 static void find_tasks(struct extra_rows *rows, struct sample_area *area, const struct sample_slot *slot,
-                       const struct walk_process *process, const struct asyncio *asyncio, uint32_t count)
+                       const struct walk_process *process, const struct asyncio *asyncio, uint32_t count,
+                       bool holds_lock)
 {
     uint64_t running = asyncio_running(asyncio, &process->memory, slot->state);
     struct chain chain = {.area = area, .asyncio = asyncio, .process = *process};
     struct asyncio_task task;
     uint32_t index;
-    chain.process.memory.own = false;
+    chain.careful = process->memory;
+    chain.careful.own = false;
+    /* Nobody else can change objects then. A system call for each would cost more than all the rest. */
+    chain.process.memory = process->memory.own && holds_lock ? memory_own_alive() : chain.careful;
     /* Before its first step and after its last one a task has no frame on the stack. */
     if (!running || !asyncio_read_task(asyncio, &chain.process.memory, running, &task) ||
         !is_walked(slot, count, asyncio_frame(asyncio, task.coroutine), &index))
@@ -131,9 +138,10 @@ uint16_t extra_frames_find(struct extra_frames *extra, struct sample_area *area,
     static const char collection[] = "<garbage collection>";
     struct status status;
     extra->collection.count = extra->tasks.count = 0;
+    bool known = status_read(process->layout, &process->memory, runtime, slot->state, &status);
     if (asyncio)
-        find_tasks(&extra->tasks, area, slot, process, asyncio, count);
-    if (!status_read(process->layout, &process->memory, runtime, slot->state, &status))
+        find_tasks(&extra->tasks, area, slot, process, asyncio, count, known && status.holds_gil);
+    if (!known)
         return 0;
     if (status.collecting) {
         extra->collection.above = collecting_frame(&status, slot, count);
