@@ -2,7 +2,7 @@
 //
 //     node bench/page.mjs URL VIEWER
 //
-// VIEWER names a row of VIEWERS: how to tell that its picture is there. Figures: first_ms (from the start of the
+// VIEWER names a row of VIEWERS: how to tell that its picture is there, and what zooms. Figures: first_ms (from the start of the
 // navigation until the picture is drawn), longest_ms (the longest time in which the page did not react until then),
 // frame_ms (p95 of the time that one frame takes while the picture is zoomed and moved, without waiting for the
 // screen's rate), pss_mb (the browser's largest process), requests (to other places than the page's own).
@@ -13,11 +13,11 @@ import { chromium } from "../web/node_modules/playwright-core/index.mjs";
 
 const LIMIT_MS = 180_000;
 const FRAMES = 150;
-// What holds when the picture is there; the element to zoom in.
+// What holds when the picture is there; the element to zoom in, where the wheel does that.
 const VIEWERS = {
   sonde: { there: () => document.querySelector("main canvas") && !document.querySelector("progress.busy"), picture: "main canvas" },
   speedscope: { there: () => /Time Order/.test(document.body?.innerText ?? ""), picture: "canvas" },
-  snakeviz: { there: () => document.querySelector("#chart svg rect, #chart svg path"), picture: "#chart svg" },
+  snakeviz: { there: () => document.querySelector("#chart svg rect, #chart svg path"), picture: null },
   viztracer: {
     there: () => document.querySelector(".pf-track, .track") && !document.querySelector(".pf-omnibox--message-mode"),
     picture: "canvas",
@@ -69,18 +69,10 @@ function watch(there) {
 
 /** Time of each frame while the picture is zoomed in and out and moved. */
 function frames([selector, count]) {
-  const picture = document.querySelector(selector);
-  const box = picture.getBoundingClientRect();
-  const turn = (words) =>
-    picture.dispatchEvent(
-      new WheelEvent("wheel", {
-        bubbles: true,
-        cancelable: true,
-        clientX: box.x + box.width * 0.4,
-        clientY: box.y + box.height * 0.3,
-        ...words,
-      }),
-    );
+  const box = document.querySelector(selector).getBoundingClientRect();
+  const at = { clientX: box.x + box.width * 0.4, clientY: box.y + box.height * 0.3 };
+  const target = document.elementFromPoint(at.clientX, at.clientY);
+  const turn = (words) => target.dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, ...at, ...words }));
   // Something changes in every frame: one without changes waits for the screen.
   const spot = document.body.appendChild(document.createElement("div"));
   Object.assign(spot.style, { position: "fixed", left: 0, top: 0, width: "2px", height: "2px", zIndex: 1e6 });
@@ -117,8 +109,8 @@ try {
   await page.waitForFunction(() => window.bench?.first, null, { timeout: LIMIT_MS, polling: 50 });
   Object.assign(result, await page.evaluate(() => ({ first_ms: window.bench.first, longest_ms: window.bench.longest })));
   result.pss_mb = largestPss();
-  const times = (await page.evaluate(frames, [viewer.picture, FRAMES])).slice(2).sort((a, b) => a - b);
-  result.frame_ms = times[Math.floor(times.length * 0.95)];
+  const times = viewer.picture ? (await page.evaluate(frames, [viewer.picture, FRAMES])).slice(2).sort((a, b) => a - b) : [];
+  result.frame_ms = times[Math.floor(times.length * 0.95)] ?? null;
 } catch (error) {
   result.error = String(error).split("\n")[0];
 }

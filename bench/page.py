@@ -164,7 +164,7 @@ class Bench:
         work = ["-m", "pytest", "-q", "-p", "no:cacheprovider", HERE.parent / "tests/tools"]
         command = [sys.executable, "-m", "cProfile", "-o", path, *work]
         subprocess.run(command, cwd=self.folder, check=False, capture_output=True)
-        yield from self.ours(path, "sunburst")
+        yield from self.ours(path, "flame")
         yield from self.in_snakeviz(path)
 
 

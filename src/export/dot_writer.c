@@ -178,7 +178,8 @@ static void put_name(struct writer *writer, const struct callgraph_function *fun
         if (!stripped.failed)
             name = (const char *)stripped.data;
     }
-    dot_text_put_visible(&visible, name, DOT_TEXT_NAME_MAX);
+    size_t length = writer->style->name_length;
+    dot_text_put_visible(&visible, name, length ? length : DOT_TEXT_NAME_MAX);
     bytes_put_u8(&visible, 0);
     if (visible.failed)
         writer->text.failed = true;

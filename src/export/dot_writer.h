@@ -30,7 +30,8 @@ struct dot_writer_style {
     const enum dot_writer_measure *measures;
     size_t measure_count;
     bool wrap, strip;
-    const char *title; /* NULL = none; lines separated by '\n' */
+    size_t name_length; /* longer names are cut; 0 = only where graphviz could not read them */
+    const char *title;  /* NULL = none; lines separated by '\n' */
     /* For a comparison. Differences are in percent of the run, below the tolerance they are none. */
     double tolerance;
     bool only_slower, only_faster;

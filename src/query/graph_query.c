@@ -9,6 +9,9 @@
 #include "query/queries.h"
 #include "query/request.h"
 
+/* One name must not make the picture many times as wide as a screen. */
+#define NAME_LENGTH 80
+
 static int put_graph(const struct callgraph *graph, const struct request *request, struct answer *answer,
                      struct err *err)
 {
@@ -18,7 +21,8 @@ static int put_graph(const struct callgraph *graph, const struct request *reques
                                            .time_format = "%.7g",
                                            .measures = measures,
                                            .measure_count = 2,
-                                           .strip = true};
+                                           .strip = true,
+                                           .name_length = NAME_LENGTH};
     struct bytes dot = {0};
     if (!style.theme)
         return err_set(err, "there is no colour map \"%s\"", request->view);
