@@ -79,6 +79,13 @@ function signed(value: number): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${time(Math.abs(value))}`;
 }
 
+/** -1 (gone) to 1 (new): of the time, or of the share of the run where per cent are shown. */
+function changeOf(difference: Difference, rectangle: number): number {
+  const scale = percent.value ? difference.wholeBefore / (difference.wholeAfter || 1) : 1;
+  const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle] * scale];
+  return (after - before) / Math.max(before, after, 1);
+}
+
 function lookOf(pair: Pair, difference: Difference): Look {
   const night = dark.value;
   const found = search.value ? matcher(search.value) : null;
@@ -91,9 +98,8 @@ function lookOf(pair: Pair, difference: Difference): Look {
       const row = difference.code[rectangle] - 1;
       if (row < 0) return night ? 0xff3a3532 : 0xffe4e0dc;
       if (chosen && difference.beforeCode[row] === chosen) return night ? 0xff4fb4ff : 0xff1e8cff;
-      const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle]];
       const isFound = !found || found(nameOf(pair, difference, row));
-      return pixel(differenceColor(isFound ? (after - before) / Math.max(before, after, 1) : 0, night));
+      return pixel(differenceColor(isFound ? changeOf(difference, rectangle) : 0, night));
     },
     label: (rectangle) => {
       const row = difference.code[rectangle] - 1;
@@ -146,7 +152,7 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
       viewKeys.value = null;
     };
   }, [difference]);
-  useEffect(() => picture.current?.replace(options), [difference, dark.value, search.value, selected.value]);
+  useEffect(() => picture.current?.replace(options), [difference, dark.value, search.value, selected.value, percent.value]);
   return (
     <div class="picture">
       <canvas ref={canvas} class="stacks" aria-label="both call trees; the table below has the same figures as text" />
@@ -317,6 +323,9 @@ function Toolbar({ pair }: { pair: Pair }): JSX.Element {
       </button>
       <button type="button" aria-pressed={byTotal.value} onClick={() => (byTotal.value = true)}>
         Total
+      </button>
+      <button type="button" aria-pressed={percent.value} title="key t: shares of each run, so that a longer run is not slower everywhere" onClick={() => (percent.value = !percent.value)}>
+        per cent
       </button>
       <span class="space" />
       <span class="scale" aria-hidden="true">

@@ -9,7 +9,7 @@ import { css, heatColor, pixel, textOn } from "../colors";
 import { functions, rowOf, type Functions } from "../functions";
 import { coloured, uncoloured, type Piece } from "../highlight";
 import { viewKeys } from "../keys";
-import { functionName, Path } from "../names";
+import { functionName, Path, shortName } from "../names";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
@@ -284,7 +284,9 @@ function whyNot(recording: Recording, files: FileRow[]): string {
   const code = selected.value;
   if (!files.length) return "No function of this selection lies in a file.";
   if (code && !rowOf.value.has(code)) return "The selected function is not in this selection.";
-  return `${functionName(recording.codes, code)} is not written in Python: it has no source here.`;
+  const path = recording.codes.file(code);
+  const where = path && path !== "~" ? `lies in ${shortName(path, 80)}, which is no file` : "is not written in Python";
+  return `${functionName(recording.codes, code)} ${where}: there is no source to show. Choose a file above.`;
 }
 
 export function Source({ recording }: ViewProps): JSX.Element | null {

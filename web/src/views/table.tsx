@@ -349,16 +349,20 @@ function onKey(event: KeyboardEvent): boolean {
   return true;
 }
 
+/** Pixels of a character in the column of names, and the most of them that it makes room for. */
+const CHARACTER = 7.6;
+const MOST_CHARACTERS = 60;
+
 /** As wide as the names need, within reason: a function's name is not cut. */
 function nameWidth(recording: Recording, table: Functions): string {
   let longest = 12;
-  for (const code of table.code) longest = Math.max(longest, Math.min(60, recording.codes.name(code).length));
-  return `${longest}ch`;
+  for (const code of table.code) longest = Math.max(longest, recording.codes.name(code).length);
+  return `${Math.ceil(Math.min(longest, MOST_CHARACTERS) * CHARACTER) + 10}px`;
 }
 
 const widths = computed(() => {
   const table = functions.value;
-  return table && recording.value ? nameWidth(recording.value, table) : "20ch";
+  return table && recording.value ? nameWidth(recording.value, table) : "160px";
 });
 
 function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.Element {
