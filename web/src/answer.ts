@@ -42,11 +42,13 @@ export class Answer {
     return new Uint8Array(this.bytes, this.base + offset, count);
   }
 
-  /** Texts are decoded when asked for: there may be a hundred thousand. */
+  /** Texts are decoded when asked for: there may be a hundred thousand. Where all are ASCII, they are parts of one. */
   texts(name: string): (index: number) => string {
     const bytes = this.small(name);
     const at = this.numbers(`${name}_at`);
     const decoder = new TextDecoder();
+    const all = decoder.decode(bytes);
+    if (all.length === bytes.length) return (index) => all.slice(at[index], at[index + 1]);
     const known: (string | undefined)[] = [];
     return (index) => (known[index] ??= decoder.decode(bytes.subarray(at[index], at[index + 1])));
   }

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 
 import type { Answer } from "./answer";
-import { ask, problem, recording, selection } from "./state";
+import { ask, matches, problem, recording, selected, selection } from "./state";
 
 export interface Functions {
   code: Uint32Array;
@@ -92,3 +92,14 @@ export const rowOf = computed(() => {
   functions.value?.code.forEach((code, row) => rows.set(code, row));
   return rows;
 });
+
+/** Selects the next function that the search names, from the one with the most time on; backwards with -1. */
+export function selectMatch(by: 1 | -1): void {
+  const table = functions.value;
+  const found = matches.value;
+  if (!table || !found) return;
+  const total = (code: number) => table.total[rowOf.value.get(code)!];
+  const order = Array.from(table.code).filter((code) => found.has(code)).sort((a, b) => total(b) - total(a) || a - b);
+  const at = order.indexOf(selected.value);
+  if (order.length) selected.value = order[at < 0 ? (by > 0 ? 0 : order.length - 1) : (at + by + order.length) % order.length];
+}

@@ -1,5 +1,6 @@
 // The keyboard. A view may listen for more through `viewKeys`.
 
+import { selectMatch } from "./functions";
 import { fold, idle, own, percent, search, selected, range, view } from "./state";
 import { VIEWS } from "./views";
 import { signal } from "@preact/signals";
@@ -43,6 +44,8 @@ function escape(): void {
 const ACTIONS: Record<string, () => void> = {
   "?": () => (helpShown.value = !helpShown.value),
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
+  n: () => selectMatch(1),
+  N: () => selectMatch(-1),
   t: () => (percent.value = !percent.value),
   h: () => (own.value = !own.value),
   i: () => (idle.value = !idle.value),

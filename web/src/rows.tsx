@@ -1,6 +1,6 @@
 // A list of any length: only the rows in sight are in the page.
 
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export type RowStyle = { top: string; height: string };
@@ -12,6 +12,7 @@ interface RowsProps {
   /** Brought into sight when it changes; -1 = none. */
   focus?: number;
   label: string;
+  /** Without a key. */
   row(index: number, style: RowStyle): JSX.Element;
 }
 
@@ -46,7 +47,12 @@ export function Rows({ count, height, focus = -1, label, row }: RowsProps): JSX.
   const first = Math.max(0, Math.floor((top * squeeze) / height) - MARGIN);
   const last = Math.min(count, Math.ceil((top * squeeze + seen) / height) + MARGIN);
   const rows = [];
-  for (let i = first; i < last; i++) rows.push(row(i, { top: `${i * height - top * squeeze + top}px`, height: `${height}px` }));
+  // Elements are used again for the rows that come into sight: a change of text is quicker than a new element.
+  const slots = Math.ceil(seen / height) + 2 * MARGIN + 2;
+  for (let i = first; i < last; i++) {
+    const style = { top: `${i * height - top * squeeze + top}px`, height: `${height}px` };
+    rows.push(<Fragment key={i % slots}>{row(i, style)}</Fragment>);
+  }
   return (
     <div class="rows body" ref={body} role="rowgroup" aria-label={label} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       <div class="whole" style={{ height: `${whole}px` }}>

@@ -81,6 +81,11 @@ function Heading(): JSX.Element {
       <Title shown={shown} />
       <span class="facts">{shown ? headline(shown.summary) : ""}</span>
       <span class="space" />
+      {shown && (
+        <button type="button" class="framed" aria-pressed={own.value} title="key h: frames of libraries are left out, their time goes to their callers" onClick={() => (own.value = !own.value)}>
+          own code
+        </button>
+      )}
       {shown && <Search />}
       <button
         type="button"
@@ -140,7 +145,6 @@ function filters(shown: Recording): Filter[] {
       words: `${time(range.value[0] - begin_ns)} to ${time(range.value[1] - begin_ns)}`,
       off: () => (range.value = null),
     });
-  if (own.value) found.push({ words: "library frames hidden", off: () => (own.value = false) });
   if (idle.value) found.push({ words: "with idle threads", off: () => (idle.value = false) });
   return found;
 }

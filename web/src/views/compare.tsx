@@ -210,8 +210,7 @@ const columns = computed<Column[]>(() => {
 });
 
 function ratio(before: number, after: number): string {
-  if (!(before > 0)) return after > 0 ? "new" : "–";
-  if (!(after > 0)) return "gone";
+  if (!(before > 0) || !(after > 0)) return "–";
   return `× ${(after / before).toPrecision(3)}`;
 }
 
@@ -284,7 +283,7 @@ function Changes({ pair, difference }: { pair: Pair; difference: Difference }): 
         count={order.length}
         height={ROW}
         label="functions"
-        row={(index, style) => <Change key={order[index]} pair={pair} difference={difference} row={order[index]} style={style} />}
+        row={(index, style) => <Change pair={pair} difference={difference} row={order[index]} style={style} />}
       />
     </div>
   );

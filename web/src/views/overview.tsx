@@ -120,7 +120,8 @@ function run(summary: Summary): Fact[] {
 function quality(summary: Summary): Fact[] {
   const { meta } = summary;
   return [
-    ["Recorded by", meta.mode && `sonde ${meta.mode}${meta.sonde ? ` ${meta.sonde}` : ""}`],
+    ["Recorded by", meta.sonde && meta.mode && `sonde ${meta.mode} ${meta.sonde}`],
+    ["Format", meta.sonde ? undefined : meta.mode],
     ["Holds", kindOf(summary)],
     ["Time means", meta.clock && (meta.clock === "cpu" ? "time on a CPU" : "wall-clock time")],
     ["Rate", rateWords(meta)],

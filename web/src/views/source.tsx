@@ -167,7 +167,7 @@ function Listing({ lines, pieces, numbers, whole }: ListingProps): JSX.Element {
   const row = (index: number, style: RowStyle) => {
     const number = numbers[index];
     return (
-      <div key={number} id={`L${number}`} role="row" class={`row${number === line.value ? " selected" : ""}`} style={style}>
+      <div id={`L${number}`} role="row" class={`row${number === line.value ? " selected" : ""}`} style={style}>
         <button type="button" class="number" aria-label={`line ${number}`} onClick={() => (line.value = number)}>
           {number}
         </button>

@@ -114,8 +114,9 @@ function sorted(rows: Uint32Array, figures: Figures, text: (row: number, column:
   const sign = falling ? -1 : 1;
   const values = column.values?.(figures);
   if (values) return rows.sort((a, b) => sign * (values[a] - values[b]) || a - b);
-  const texts = new Map(Array.from(rows, (row) => [row, text(row, name)]));
-  return rows.sort((a, b) => sign * compareTexts(texts.get(a)!, texts.get(b)!) || a - b);
+  const texts: string[] = [];
+  for (const row of rows) texts[row] = text(row, name);
+  return rows.sort((a, b) => sign * compareTexts(texts[a], texts[b]) || a - b);
 }
 
 const functionOrder = computed<Uint32Array>(() => {
@@ -164,6 +165,13 @@ function figure(column: Column, value: number, whole: number): string {
   return percent.value ? share(value, whole) : time(value);
 }
 
+/** Groups have a name and nothing else to say where they are. */
+function titleOf(column: Column): string {
+  const by = grouping.value;
+  if (!by || !column.isText) return column.title;
+  return column.name === "name" ? by[0].toUpperCase() + by.slice(1) : "";
+}
+
 function Heads({ columns }: { columns: Column[] }): JSX.Element {
   return (
     <div class="row heads" role="row">
@@ -172,9 +180,9 @@ function Heads({ columns }: { columns: Column[] }): JSX.Element {
         const direction = sorting.value.falling ? "descending" : "ascending";
         return (
           <span role="columnheader" class={`cell ${column.name}`} aria-sort={isSorted ? direction : undefined}>
-            <button type="button" onClick={() => sortBy(column)}>
-              {column.title}
-              {isSorted ? (sorting.value.falling ? " ▾" : " ▴") : ""}
+            <button type="button" disabled={!titleOf(column)} onClick={() => sortBy(column)}>
+              {titleOf(column)}
+              {isSorted && titleOf(column) ? (sorting.value.falling ? " ▾" : " ▴") : ""}
             </button>
           </span>
         );
@@ -377,9 +385,9 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
       label="rows"
       row={(index, style) =>
         list[index] < 0 ? (
-          <GroupRow key={list[index]} columns={columns} found={found!} row={-1 - list[index]} whole={table.totalNs} style={style} />
+          <GroupRow columns={columns} found={found!} row={-1 - list[index]} whole={table.totalNs} style={style} />
         ) : (
-          <FunctionRow key={list[index]} columns={columns} table={table} row={list[index]} style={style} />
+          <FunctionRow columns={columns} table={table} row={list[index]} style={style} />
         )
       }
     />
