@@ -53,8 +53,8 @@ function firstEndingAfter(layout: Layout, value: number, low: number, high: numb
 function largestUntil(layout: Layout, first: number, high: number, value: number): number {
   const { start, size } = layout;
   let best = first;
-  // Most pixels hold a handful; of thousands the first hundred are as good a choice as any.
-  const last = Math.min(high, first + 100);
+  // Most pixels hold a handful; of thousands the first few are as good a choice as any.
+  const last = Math.min(high, first + 24);
   for (let i = first + 1; i < last && start[i] < value; i++) if (size[i] > size[best]) best = i;
   return best;
 }
@@ -65,12 +65,17 @@ export interface Run {
   right: number;
 }
 
-/** Runs of pixels of one level, left to right. */
-export function runsOf(layout: Layout, level: number, window: Window, width: number): Run[] {
+/** Visits the runs of pixels of one level, left to right: tens of thousands a frame, so none of them is an object. */
+export function visitRuns(
+  layout: Layout,
+  level: number,
+  window: Window,
+  width: number,
+  visit: (rectangle: number, left: number, right: number) => void,
+): void {
   const { start, size } = layout;
   const high = layout.level[level + 1];
   const perPixel = (window.to - window.from) / width;
-  const runs: Run[] = [];
   let at = layout.level[level];
   for (let x = 0; x < width; ) {
     at = firstEndingAfter(layout, window.from + x * perPixel, at, high);
@@ -79,14 +84,18 @@ export function runsOf(layout: Layout, level: number, window: Window, width: num
     if (left >= width) break;
     const right = Math.min(width, Math.round((start[at] + size[at] - window.from) / perPixel));
     if (right - left >= 1) {
-      runs.push({ rectangle: at, left, right });
+      visit(at, left, right);
       x = right;
     } else {
-      const value = window.from + (left + 1) * perPixel;
-      runs.push({ rectangle: largestUntil(layout, at, high, value), left, right: left + 1 });
+      visit(largestUntil(layout, at, high, window.from + (left + 1) * perPixel), left, left + 1);
       x = left + 1;
     }
   }
+}
+
+export function runsOf(layout: Layout, level: number, window: Window, width: number): Run[] {
+  const runs: Run[] = [];
+  visitRuns(layout, level, window, width, (rectangle, left, right) => runs.push({ rectangle, left, right }));
   return runs;
 }
 
@@ -111,13 +120,15 @@ export interface Band {
 interface Line {
   top: number;
   row: number;
-  clip: { upper: number; lower: number };
   look: Look;
 }
 
 export class Rectangles {
   private image: ImageData | undefined;
   private pixels = new Uint32Array(0);
+  /** One row of pixels: all those of a level are alike. */
+  private row = new Uint32Array(0);
+  private background = 0;
   private scale = 1;
   private readonly labels: [Run, Line][] = [];
 
@@ -136,6 +147,7 @@ export class Rectangles {
     this.canvas.height = height;
     this.image = this.context.createImageData(width, height);
     this.pixels = new Uint32Array(this.image.data.buffer);
+    this.row = new Uint32Array(width);
   }
 
   /** Pixels of the screen for one of CSS. */
@@ -152,6 +164,7 @@ export class Rectangles {
   /** A picture is one band or several, one below the other. */
   begin(background: number): void {
     this.fit();
+    this.background = background;
     this.pixels.fill(background);
     this.labels.length = 0;
   }
@@ -164,11 +177,15 @@ export class Rectangles {
       const offset = level * row - window.top * this.scale;
       const place = Math.round(look.upwards ? lower - offset - row : upper + offset);
       if (place >= clip.lower || place + row <= clip.upper) continue;
-      const line = { top: place, row: Math.round(row), clip, look };
-      for (const run of runsOf(layout, level, window, this.image!.width)) {
-        this.fill(run, line);
-        if (run.right - run.left > 24 * this.scale && place >= clip.upper) this.labels.push([run, line]);
-      }
+      const line = { top: place, row: Math.round(row), look };
+      this.row.fill(this.background);
+      visitRuns(layout, level, window, this.row.length, (rectangle, left, right) => {
+        if (right - left === 1) this.row[left] = look.color(rectangle);
+        else this.row.fill(look.color(rectangle), left, right - left > 3 ? right - 1 : right);
+        if (right - left > 24 * this.scale && place >= clip.upper) this.labels.push([{ rectangle, left, right }, line]);
+      });
+      for (let y = Math.max(clip.upper, place); y < Math.min(clip.lower, place + line.row - 1); y++)
+        this.pixels.set(this.row, y * this.row.length);
     }
   }
 
@@ -188,15 +205,6 @@ export class Rectangles {
   end(font: string): void {
     this.context.putImageData(this.image!, 0, 0);
     this.drawLabels(font);
-  }
-
-  private fill(run: Run, { top, row, clip, look }: Line): void {
-    const { width } = this.image!;
-    const color = look.color(run.rectangle);
-    const right = run.right - run.left > 3 ? run.right - 1 : run.right;
-    const bottom = Math.min(clip.lower, top + row - 1);
-    for (let y = Math.max(clip.upper, top); y < bottom; y++)
-      this.pixels.fill(color, y * width + run.left, y * width + right);
   }
 
   private drawLabels(font: string): void {

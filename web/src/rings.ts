@@ -1,7 +1,7 @@
 // Draws levels as rings around a centre, pixel by pixel: each pixel knows its distance and angle, each ring has its colours
 // by angle. So a frame costs pixels, not rectangles, and what is thinner than a pixel is drawn with its neighbours.
 
-import { rectangleAt, runsOf, type Layout, type Look, type Run } from "./rectangles";
+import { rectangleAt, runsOf, visitRuns, type Layout, type Look, type Run } from "./rectangles";
 
 /** What is in sight: values once around, the level in the centre, and the rings around it; not whole while it moves. */
 export interface Sight {
@@ -108,24 +108,25 @@ export class Rings {
   draw(layout: Layout, sight: Sight, look: RingsLook): void {
     this.fit();
     const first = Math.floor(sight.level);
-    const runs: Run[][] = [];
     const colors: Uint32Array[] = [];
-    for (let level = first; level <= first + Math.ceil(sight.depth) + 2; level++) {
-      const made = level + 1 < layout.level.length ? runsOf(layout, level, { ...sight, top: 0 }, this.columns) : [];
-      runs.push(made);
-      colors.push(this.colorsOf(made, layout, look));
-    }
+    for (let level = first; level <= first + Math.ceil(sight.depth) + 2; level++)
+      colors.push(this.colorsOf(layout, level, sight, look));
     this.paint(colors, first, sight, look);
     this.context.putImageData(this.image!, 0, 0);
     if (sight.level !== first) return;
+    const runs: Run[][] = [];
+    for (let level = first; level <= first + sight.depth && level + 1 < layout.level.length; level++)
+      runs.push(runsOf(layout, level, { ...sight, top: 0 }, this.columns));
     this.drawBorders(runs, sight, look);
     this.drawNames(runs, layout, sight, look);
   }
 
-  private colorsOf(runs: Run[], layout: Layout, look: RingsLook): Uint32Array {
+  private colorsOf(layout: Layout, level: number, sight: Sight, look: RingsLook): Uint32Array {
     const colors = new Uint32Array(this.columns).fill(look.background);
-    for (const { rectangle, left, right } of runs)
+    if (level + 1 >= layout.level.length) return colors;
+    visitRuns(layout, level, { ...sight, top: 0 }, this.columns, (rectangle, left, right) => {
       colors.fill(layout.size[rectangle] < look.least ? look.rest : look.color(rectangle), left, right);
+    });
     return colors;
   }
 
@@ -168,8 +169,9 @@ export class Rings {
     for (let ring = 1; ring <= sight.depth; ring++) {
       const inner = this.inner(ring, sight);
       const outer = inner + this.ringWidth(sight);
-      for (const { left, right } of runs[ring]) {
-        if (((right - left) / this.columns) * FULL * inner < 4 * this.scale) continue;
+      for (const { left, right } of runs[ring] ?? []) {
+        const isWhole = right - left >= this.columns;
+        if (isWhole || ((right - left) / this.columns) * FULL * inner < 4 * this.scale) continue;
         for (const turn of [this.turn(left), this.turn(right)]) {
           context.moveTo(Math.cos(turn) * inner, Math.sin(turn) * inner);
           context.lineTo(Math.cos(turn) * outer, Math.sin(turn) * outer);
@@ -195,7 +197,7 @@ export class Rings {
     const letter = context.measureText("m").width;
     for (let ring = 1; ring <= sight.depth; ring++) {
       const middle = this.inner(ring, sight) + ringWidth / 2;
-      for (const { rectangle, left, right } of runs[ring]) {
+      for (const { rectangle, left, right } of runs[ring] ?? []) {
         const room = ((right - left) / this.columns) * FULL * middle - 8 * this.scale;
         const letters = Math.floor(room / letter);
         if (letters < 3 || layout.size[rectangle] < look.least) continue;
