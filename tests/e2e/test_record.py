@@ -39,8 +39,7 @@ def test_program_does_not_notice(launch):
 
 
 def test_calls_are_not_interrupted(launch):
-    """Sleeping threads get no signal. One that falls asleep just as its signal leaves may be interrupted:
-    that is a matter of microseconds, and here 300 sleeps are watched by 600 ticks."""
+    """Sleeping threads get no signal, and a sleep that one interrupts just as it begins goes on."""
     launch.write(
         "x.py",
         """
@@ -55,7 +54,7 @@ def test_calls_are_not_interrupted(launch):
     )
     done = record(launch, "x.py")
     assert done.returncode == 0
-    assert int(done.stdout) <= 2
+    assert done.stdout == launch.plain("x.py").stdout == b"0\n"
 
 
 def test_exec_replaces_the_program(launch):
