@@ -238,6 +238,35 @@ PROCESSES = {
 }
 
 
+# Calls that a sandbox refuses: process_vm_readv and -writev, ptrace, perf_event_open, pidfd_open,
+# rt_tgsigqueueinfo, sched_setattr. The program says so itself, and what it starts has it from it.
+SANDBOX = """
+import ctypes, errno, os, subprocess, sys
+REFUSED = (310, 311, 101, 298, 434, 297, 314)
+class Step(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte)]
+    _fields_ += [("k", ctypes.c_uint)]
+class Filter(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("steps", ctypes.POINTER(Step))]
+load, equal, give = 0x20, 0x15, 0x06
+steps = [Step(load, 0, 0, 0)]
+for number in REFUSED:
+    steps += [Step(equal, 0, 1, number), Step(give, 0, 0, 0x50000 | errno.EPERM)]
+steps.append(Step(give, 0, 0, 0x7fff0000))
+libc = ctypes.CDLL(None)
+spin(0.3)
+filter = Filter(len(steps), (Step * len(steps))(*steps))
+print(libc.prctl(38, 1, 0, 0, 0), libc.prctl(22, 2, ctypes.byref(filter), 0, 0), flush=True)
+spin(0.3)
+child = os.fork()
+if child == 0:
+    spin(0.1)
+    os._exit(3)
+print(os.waitpid(child, 0)[1])
+print(subprocess.call([sys.executable, "-c", "print(sum(range(1000000)))"]), flush=True)
+"""
+
+
 @pytest.fixture(params=CHOSEN, ids=repr)
 def chosen_launch(request, sonde, tmp_path):
     return Launcher(sonde, request.param, tmp_path)
@@ -285,6 +314,21 @@ def test_threads_that_block_all_signals_are_sampled(chosen_launch):
     running = sum(row.count for row in Samples(launch.folder / "out.sonde").rows if row.running)
     assert counts["spin"] > 0.8 * counts["<module>"] * 0.5
     assert running > 50
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the calls are those of x86-64")
+def test_a_sandbox(chosen_launch):
+    """Where calls are refused the program goes on; what can be sampled is, and of the rest it is said."""
+    launch = chosen_launch
+    program = write(launch, SANDBOX)
+    plain = launch.plain(program)
+    done = record(launch, program)
+    assert plain.stdout.startswith(b"0 0\n"), plain.stderr.decode()
+    assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode)
+    assert b"runs without being recorded" in done.stderr and done.stderr.count(b"\n") == 1
+    found = Samples(launch.folder / "out.sonde")
+    assert found.counts("spin")["spin"] > 20
+    assert found.noted("cannot be read") > 0
 
 
 def test_no_call_is_interrupted(chosen_launch):
