@@ -75,13 +75,14 @@ void dot_text_put_visible(struct bytes *out, const char *text, size_t max_charac
     }
 }
 
-/* Appends what is outside paired brackets; a bracket without its partner is kept. */
+/* Appends what is outside paired brackets; a bracket without its partner is kept, and one behind a dot: Python's
+ * "f.<lambda>" has no arguments. */
 static void put_outside(struct bytes *out, const char *text, size_t size, char open, char close)
 {
     size_t depth = 0, opened_at[64];
 
     for (size_t i = 0; i < size; i++) {
-        if (text[i] == open && depth < sizeof opened_at / sizeof opened_at[0])
+        if (text[i] == open && (!i || text[i - 1] != '.') && depth < sizeof opened_at / sizeof opened_at[0])
             opened_at[depth++] = out->size;
         bytes_put_u8(out, (uint8_t)text[i]);
         if (text[i] == close && depth && !out->failed)

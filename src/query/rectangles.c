@@ -109,7 +109,7 @@ static void put_rectangles(struct answer *answer, const struct levels *levels)
     put_reals(answer, "calls", levels->calls, count);
 }
 
-int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err)
+static int put_tree(struct answer *answer, const struct tree *tree, bool nodes, struct err *err)
 {
     struct levels levels = {0};
     int result = levels_fill(&levels, tree);
@@ -117,7 +117,19 @@ int rectangles_put(struct answer *answer, const struct tree *tree, struct err *e
         json_key(&answer->json, "estimated");
         json_bool(&answer->json, tree->estimated);
         put_rectangles(answer, &levels);
+        if (nodes)
+            put_numbers(answer, "node", levels.order, levels.first[levels.level_count]);
     }
     levels_clear(&levels);
     return result < 0 ? err_set(err, "not enough memory to draw %u stacks", tree->count) : 0;
+}
+
+int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err)
+{
+    return put_tree(answer, tree, false, err);
+}
+
+int rectangles_put_with_nodes(struct answer *answer, const struct tree *tree, struct err *err)
+{
+    return put_tree(answer, tree, true, err);
 }

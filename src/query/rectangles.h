@@ -14,5 +14,7 @@ struct tree;
 /* Arrays level (first of each level, and the end), parent, start, total, self (ns), code, and calls (samples where
  * there are no calls). There may be a million rectangles: what nobody draws is not here. */
 int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err);
+/* The same, and node: which of the tree's a rectangle is, for those who have more to say of each node. */
+int rectangles_put_with_nodes(struct answer *answer, const struct tree *tree, struct err *err);
 
 #endif

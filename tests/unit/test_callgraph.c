@@ -390,6 +390,8 @@ static void test_stripped(void **state)
     assert_text(&out, "std::map::at");
     dot_text_put_stripped(&out, "<built-in method builtins.len>");
     assert_text(&out, "<built-in method builtins.len>");
+    dot_text_put_stripped(&out, "Drifter.locate.<lambda>");
+    assert_text(&out, "Drifter.locate.<lambda>");
     dot_text_put_stripped(&out, "operator)(");
     assert_text(&out, "operator)(");
 }
