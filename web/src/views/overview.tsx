@@ -135,12 +135,13 @@ function quality(summary: Summary): Fact[] {
   ];
 }
 
-function damageWords({ damage, live }: Summary): string {
+function damageWords({ damage, live, meta }: Summary): string {
   if (live) return "still being written: this page follows it";
   const words = [];
   if (damage.damaged_chunks) words.push(`${count(damage.damaged_chunks)} chunks are damaged and left out`);
   if (damage.orphaned_rows) words.push(`${count(damage.orphaned_rows)} rows name things that were lost with them`);
   if (damage.truncated) words.push("the end is cut off");
+  else if (meta.sonde && !damage.complete) words.push("it was not closed: what came after the last checkpoint is missing");
   if (!words.length) return "whole";
   return `${words.join("; ")}. All that is whole is shown.`;
 }
@@ -219,11 +220,12 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
 }
 
 function Damage({ summary }: { summary: Summary }): JSX.Element | null {
-  const { damaged_chunks, truncated } = summary.damage;
-  if (summary.live || (!damaged_chunks && !truncated)) return null;
+  const { damaged_chunks, truncated, complete } = summary.damage;
+  const isWhole = !damaged_chunks && !truncated && (complete || !summary.meta.sonde);
+  if (summary.live || isWhole) return null;
   return (
     <p class="wide problem" role="status">
-      The file is damaged: {damageWords(summary)}
+      The file is not whole: {damageWords(summary)}
     </p>
   );
 }
