@@ -2,14 +2,14 @@
 #ifndef SONDE_QUERY_ANSWER_COLUMNS_H
 #define SONDE_QUERY_ANSWER_COLUMNS_H
 
-#define ANSWER_COLUMNS_PUT_REALS(answer, name, rows, count, field)                                                  \
+#define ANSWER_COLUMNS_PUT_REALS(answer, name, rows, count, field)                                           \
     do {                                                                                                     \
         double *column = answer_reals(answer, name, count);                                                  \
         for (uint32_t i = 0; column && i < (count); i++)                                                     \
             column[i] = (double)(rows)[i].field;                                                             \
     } while (0)
 
-#define ANSWER_COLUMNS_PUT_NUMBERS(answer, name, rows, count, field)                                                \
+#define ANSWER_COLUMNS_PUT_NUMBERS(answer, name, rows, count, field)                                         \
     do {                                                                                                     \
         uint32_t *column = answer_numbers(answer, name, count);                                              \
         for (uint32_t i = 0; column && i < (count); i++)                                                     \
