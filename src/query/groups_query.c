@@ -1,9 +1,8 @@
 /* groups: the table of functions by module, file, thread or process (`view`) instead. */
-#include "analyse/groups.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/groups.h"
 #include "base/err.h"
 #include "query/answer.h"
 #include "query/answer_columns.h"
