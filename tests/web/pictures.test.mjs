@@ -1,6 +1,7 @@
 // Sunburst, timeline and the strip of the run: their figures, and the range that every view then shows.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 
 import { assertShown, goTo, settled, test, value } from "./harness.mjs";
 
@@ -143,4 +144,44 @@ test("timeline: a range is selected on the axis, a thread by its name", async (h
   await page.locator(".tracks .name .label", { hasText: "4202" }).click();
   await goTo(page, "Table");
   assert.deepEqual(Object.keys(await selfs(page)), ["worker"]);
+});
+
+test("a search: its share of the time, once for each stack; n and N go to its places, largest first", async (harness) => {
+  const page = await harness.open(harness.html(harness.golden("small.sonde")), { hash: "#view=flame" });
+  await settled(page);
+  await page.locator("input[type=search]").fill("<module>|worker");
+  await page.waitForFunction(() => /of the time/.test(document.querySelector("header output").textContent));
+  assert.match(await page.locator("header output").innerText(), /, 100 % of the time$/, "every stack holds one of them");
+  await page.locator("input[type=search]").blur();
+  await page.keyboard.press("n");
+  await page.waitForTimeout(300);
+  assert.match(await page.locator(".status").innerText(), / 1 of \d+/);
+  const first = await page.locator(".inspector h2").innerText();
+  await page.keyboard.press("n");
+  await page.waitForTimeout(300);
+  assert.match(await page.locator(".status").innerText(), / 2 of \d+/);
+  assert.notEqual(await page.locator(".inspector h2").innerText(), first);
+  await page.keyboard.press("N");
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator(".inspector h2").innerText(), first);
+});
+
+test("the flame is saved as SVG that holds the names, and as PNG", async (harness) => {
+  const page = await harness.open(harness.html(harness.golden("small.sonde")), { hash: "#view=flame" });
+  await settled(page);
+  const saved = async (name) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
+    assert.equal(download.suggestedFilename(), `small-top-down.${name.toLowerCase()}`);
+    return readFileSync(await download.path());
+  };
+  const svg = (await saved("SVG")).toString();
+  assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+  assert.match(svg, /<title>&#60;module&#62;<\/title>/, "names are text, and escaped");
+  const drawn = await page.evaluate((text) => {
+    const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+    return [parsed.querySelectorAll("parsererror").length, parsed.querySelectorAll("rect").length];
+  }, svg);
+  assert.equal(drawn[0], 0);
+  assert(drawn[1] > 5);
+  assert.equal((await saved("PNG")).subarray(1, 4).toString(), "PNG");
 });

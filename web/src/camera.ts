@@ -43,6 +43,16 @@ export class Camera {
     return { from, to: from + size, top: Math.min(Math.max(0, window.top), hidden) };
   }
 
+  seesWhole(): boolean {
+    const [first, last] = this.scene.whole();
+    return this.window.from <= first && this.window.to >= last;
+  }
+
+  /** Back into the limits, after the scene has changed. */
+  settle(): void {
+    this.window = this.limit(this.window);
+  }
+
   private show(window: Window): void {
     this.window = window;
     this.scene.show();

@@ -52,9 +52,13 @@ export class Picture {
     this.watch.disconnect();
   }
 
-  /** Another layout of the same thing: the place is kept. */
+  /** Another layout of the same thing: the place is kept; who saw the whole sees the whole. */
   replace(options: PictureOptions): void {
+    const { camera } = this;
+    const wasWhole = camera.seesWhole();
     this.options = options;
+    if (wasWhole) camera.window = { ...camera.window, from: options.whole[0], to: options.whole[1] };
+    camera.settle();
     this.draw();
   }
 

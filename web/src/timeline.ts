@@ -92,10 +92,14 @@ export class Timeline {
   }
 
   /** What was known is out of date; the places and what is open are kept. */
-  forget(recording: Recording): void {
+  forget(recording: Recording, whole: [number, number]): void {
+    const wasWhole = this.camera.seesWhole();
     const before = new Map(this.tracks.map((track) => [track.key, track]));
     this.options.recording = recording;
+    this.options.whole = whole;
+    if (wasWhole) this.camera.window = { ...this.camera.window, from: whole[0], to: whole[1] };
     this.tracks = tracksOf(recording).map((track) => ({ ...track, ...before.get(track.key), known: null }));
+    this.camera.settle();
     this.update();
   }
 

@@ -32,7 +32,7 @@ export const cutoff = signal(0);
 const COLORS = [
   { name: "module", title: "module" },
   { name: "self", title: "own share" },
-  { name: "kind", title: "Python, C, native" },
+  { name: "kind", title: "kind" },
 ];
 
 /** What the mouse is on: figures for the line below the picture. */
@@ -84,7 +84,7 @@ function Canvas({ recording, options, label, onKey }: CanvasProps): JSX.Element 
       showTip(null);
       viewKeys.value = null;
     };
-  }, [recording.number, options.whole[0], options.whole[1]]);
+  }, [recording.number, selection.value, fold.value]);
   // Read here so that a change of any of them draws again.
   const drawn = [options.layout, dark.value, matches.value, selected.value, color.value, cutoff.value];
   useEffect(() => picture.current?.replace(options), drawn);
@@ -115,6 +115,7 @@ class Walk {
     if (!count) return true;
     this.at = this.at < 0 ? (key === "n" ? 0 : count - 1) : (this.at + (key === "n" ? 1 : count - 1)) % count;
     this.picture.zoomTo(this.places[this.at]);
+    selected.value = layout.code[this.places[this.at]];
     place.value = [this.at + 1, count];
     return true;
   }
@@ -232,9 +233,14 @@ function shownThread(recording: Recording): number {
   return thread.value || recording.summary.threads[0]?.id || 0;
 }
 
+interface TimeLayout extends Layout {
+  /** What was asked for: frames go on beyond it. */
+  known: [number, number];
+}
+
 /** The layout of what is in sight; asked for again when that has moved enough to need more detail. */
-function useTimeLayout(recording: Recording, window: Window | null): Layout | null {
-  const [layout, setLayout] = useState<Layout | null>(null);
+function useTimeLayout(recording: Recording, window: Window | null): TimeLayout | null {
+  const [layout, setLayout] = useState<TimeLayout | null>(null);
   const chosen = selection.value;
   const shown = shownThread(recording);
   useEffect(() => {
@@ -253,6 +259,7 @@ function useTimeLayout(recording: Recording, window: Window | null): Layout | nu
               start: answer.reals("start"),
               size: answer.reals("total"),
               code: answer.numbers("code"),
+              known: [from_ns, to_ns || Infinity],
             }),
           fail,
         );
@@ -267,12 +274,14 @@ function useTimeLayout(recording: Recording, window: Window | null): Layout | nu
   return layout;
 }
 
-function timeFigures(recording: Recording, layout: Layout, rectangle: number): TipWords {
+function timeFigures(recording: Recording, layout: TimeLayout, rectangle: number): TipWords {
   const { codes, summary } = recording;
   const [code, start, size] = [layout.code[rectangle], layout.start[rectangle], layout.size[rectangle]];
   const whole = summary.end_ns - summary.begin_ns;
+  const isCut =
+    start <= Math.max(layout.known[0], summary.begin_ns + 1) || start + size >= Math.min(layout.known[1], summary.end_ns);
   const figures: [string, string][] = [
-    ["lasts", `${time(size)} · ${share(size, whole)} of the run`],
+    ["lasts", isCut ? `at least ${time(size)}` : `${time(size)} · ${share(size, whole)} of the run`],
     ["from", time(start - summary.begin_ns)],
   ];
   return { title: codes.name(code), place: codes.place(code), figures };
@@ -311,9 +320,8 @@ function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | nu
   const all = arrangement.value !== "time";
   return (
     <label>
-      thread{" "}
-      <select value={all ? thread.value : shownThread(recording)} onChange={(event) => (thread.value = Number(event.currentTarget.value))}>
-        {all && <option value={0}>all</option>}
+      <select aria-label="thread" value={all ? thread.value : shownThread(recording)} onChange={(event) => (thread.value = Number(event.currentTarget.value))}>
+        {all && <option value={0}>all threads</option>}
         {threads.map(({ id, name, tid }) => (
           <option value={id}>
             {name || "thread"} {tid}

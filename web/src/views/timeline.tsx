@@ -12,9 +12,10 @@ import { showTip, Tip } from "../tip";
 import { isOpen, type Track } from "../tracks";
 import type { ViewProps } from "../views";
 
-function describe(recording: Recording, whole: [number, number], found: Found | null, event: MouseEvent): void {
+function describe(recording: Recording, found: Found | null, event: MouseEvent): void {
   if (!found) return showTip(null);
   const { codes } = recording;
+  const whole = [recording.summary.begin_ns, recording.summary.end_ns];
   const figures: [string, string][] = [
     found.isCut
       ? ["lasts", `at least ${time(found.size)}`]
@@ -82,7 +83,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       recording,
       whole,
       ask: (request) => ask({ recording: latest.current.number, idle: idle.peek(), ...request }),
-      onHover: (found, event) => describe(latest.current, whole, found, event),
+      onHover: (found, event) => describe(latest.current, found, event),
       onChoose: (found) => (selected.value = found?.code ?? 0),
       onRange: (chosen) => (range.value = chosen),
       onLayout: setPlaced,
@@ -95,8 +96,8 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       showTip(null);
       viewKeys.value = null;
     };
-  }, [whole[0]]);
-  useEffect(() => tracks.current!.forget(recording), [recording, idle.value]);
+  }, [recording.number]);
+  useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value]);
   // Read here so that a change of any of them draws again.
   const drawn = [dark.value, matches.value, selected.value, color.value, range.value];
   useEffect(() => tracks.current!.update(), drawn);
