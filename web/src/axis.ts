@@ -63,6 +63,7 @@ export function drawAxis(
     const x = Math.round(place(value));
     context.fillStyle = look.line;
     context.fillRect(x, top, Math.max(1, Math.round(scale)), height);
+    if (x + 4 * scale + context.measureText(label).width > context.canvas.width) continue;
     context.fillStyle = look.text;
     context.fillText(label, x + 4 * scale, top + height / 2);
   }
