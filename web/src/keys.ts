@@ -11,11 +11,10 @@ export interface Key {
 }
 
 export const KEYS: Key[] = [
-  { keys: "1 … 9", words: "choose a view" },
   { keys: "/", words: "search functions and files" },
   { keys: "n N", words: "next, previous match" },
   { keys: "← → ↑ ↓, W A S D", words: "move and zoom" },
-  { keys: "Enter", words: "zoom to the selection" },
+  { keys: "Enter", words: "zoom to the selection; in the table, its source" },
   { keys: "Esc", words: "back to the whole, forget search and selection" },
   { keys: "t", words: "time or per cent" },
   { keys: "h", words: "hide library frames" },

@@ -176,7 +176,7 @@ function Help(): JSX.Element | null {
         ✕
       </button>
       <h2>Keys</h2>
-      <dl>
+      <dl class="views">
         {VIEWS.map(({ title }, index) => (
           <>
             <dt>{(index + 1) % 10}</dt>
