@@ -114,11 +114,12 @@ struct call_row {
 
 /* What a thread was doing when it was sampled, or'ed. */
 enum sample_state {
-    SAMPLE_RUNNING = 1, /* on a CPU, or wanting one; without it the thread was idle */
-    SAMPLE_GIL = 2,     /* it held the GIL */
-    SAMPLE_NATIVE = 4,  /* the innermost frame was native code */
-    SAMPLE_GC = 8,      /* the garbage collector was at work */
-    SAMPLE_CUT = 16,    /* the stack was deeper than was recorded: its root end is missing */
+    SAMPLE_RUNNING = 1,  /* on a CPU, or wanting one; without it the thread was idle */
+    SAMPLE_GIL = 2,      /* it held the GIL */
+    SAMPLE_NATIVE = 4,   /* the innermost frame was native code */
+    SAMPLE_GC = 8,       /* the garbage collector was at work */
+    SAMPLE_CUT = 16,     /* the stack was deeper than was recorded: its root end is missing */
+    SAMPLE_GUESSED = 32, /* some native frame rests on a guess */
 };
 
 /* One stack as the sampler saw it, or several that were equal and followed one another. */

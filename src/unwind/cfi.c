@@ -3,7 +3,14 @@
 #define REMEMBERED_MAX 16
 
 /* Registers by their DWARF numbers on x86-64. */
-enum { REGISTER_RBX = 3, REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_RETURN = 16, REGISTER_COUNT = 17 };
+enum {
+    REGISTER_RAX = 0,
+    REGISTER_RBX = 3,
+    REGISTER_RBP = 6,
+    REGISTER_RSP = 7,
+    REGISTER_RETURN = 16,
+    REGISTER_COUNT = 17
+};
 
 /* Instructions: DW_CFA_*. */
 enum {
@@ -82,6 +89,8 @@ static struct rows_saved *saved_of(struct rows_rule *rule, uint64_t number)
 static void set_saved(struct run *run, uint64_t number, enum rows_place place, int64_t offset)
 {
     struct rows_saved *saved = saved_of(&run->now, number);
+    if (number == REGISTER_RAX) /* what is saved only in order to be replaced: an exception travels in it */
+        run->now.saved[ROWS_RETURN].may_throw = place == ROWS_AT_CFA;
     if (!saved)
         return;
     if (offset != (int16_t)offset)

@@ -10,6 +10,7 @@
 #include "unwind/cfi.h"
 #include "unwind/eh_frame.h"
 #include "unwind/reworked.h"
+#include "unwind/throwing.h"
 
 /* Gaps between functions are padding up to this size: no row is spent on them. */
 #define PADDING_MAX 16
@@ -21,8 +22,10 @@ struct row {
 
 struct compiler {
     uint64_t start;
-    uint64_t limit; /* rows of the function in work lie below */
-    uint64_t next;  /* where the last function ended */
+    uint64_t limit;      /* rows of the function in work lie below */
+    uint64_t function;   /* its start */
+    const uint8_t *code; /* of it */
+    uint64_t next;       /* where the last function ended */
     struct bytes rows;
     struct bytes rules;
     struct map numbers; /* hash of a rule → its number */
@@ -72,11 +75,25 @@ static void put_row(struct compiler *compiler, uint64_t address, const struct ro
     compiler->has_rows = true;
 }
 
+/* The function in work leaves for a frame that catches: the last part of its code before has rows of its own. */
+static void put_throw(struct compiler *compiler, uint64_t leave)
+{
+    struct rows_rule rule = compiler->last_rule;
+    uint64_t last = compiler->start + compiler->last_inside;
+    uint64_t begin = compiler->function + throwing_end(compiler->code, leave - compiler->function, &rule);
+    if (last >= compiler->function && begin < leave)
+        put_row(compiler, begin > last ? begin : last, &rule);
+}
+
 static bool emit(void *context, uint64_t address, const struct rows_rule *rule)
 {
     struct compiler *compiler = context;
+    struct rows_rule plain = *rule;
+    plain.saved[ROWS_RETURN].may_throw = 0;
+    if (address < compiler->limit && throwing_leaves(rule))
+        put_throw(compiler, address);
     if (address < compiler->limit)
-        put_row(compiler, address, rule);
+        put_row(compiler, address, &plain);
     return !compiler->rows.failed && !compiler->rules.failed;
 }
 
@@ -89,13 +106,12 @@ static bool gather(void *context, uint64_t address, const struct rows_rule *rule
     return !compiler->described.failed;
 }
 
-static bool add_reworked(struct compiler *compiler, const struct elf_image *image,
-                         const struct eh_frame_description *description)
+static bool add_reworked(struct compiler *compiler, const struct eh_frame_description *description)
 {
     bytes_reset(&compiler->described);
     bool whole = cfi_run(description, gather, compiler);
     struct reworked_function function = {
-        .code = elf_image_at(image, description->start).at,
+        .code = compiler->code,
         .size = compiler->limit - description->start,
         .start = description->start,
         .rows = (const struct reworked_row *)(const void *)compiler->described.data,
@@ -122,8 +138,10 @@ static bool add_function(struct compiler *compiler, const struct elf_image *imag
     if (compiler->has_rows && entry->start - compiler->next >= PADDING_MAX)
         put_row(compiler, compiler->next, &unknown);
     compiler->limit = end;
-    bool whole = compiler->is_reworked ? add_reworked(compiler, image, &description)
-                                       : cfi_run(&description, emit, compiler);
+    compiler->function = entry->start;
+    compiler->code = elf_image_at(image, entry->start).at;
+    bool whole =
+        compiler->is_reworked ? add_reworked(compiler, &description) : cfi_run(&description, emit, compiler);
     compiler->next = end;
     return whole;
 }

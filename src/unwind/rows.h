@@ -41,8 +41,8 @@ enum rows_place {
 };
 
 struct rows_saved {
-    uint8_t place; /* enum rows_place */
-    uint8_t unused;
+    uint8_t place;     /* enum rows_place */
+    uint8_t may_throw; /* of the return address: an exception is in flight, the frame that catches is next */
     int16_t offset;
 };
 

@@ -337,7 +337,8 @@ static bool step_by_rule(struct walk *walk)
             return guess(walk);
         walk->rule = &unmapped;
     }
-    enter_return(walk, &caller, address, cfa, 0);
+    /* The frame that catches: its frame pointer is copied before its return address, when is not to be seen. */
+    enter_return(walk, &caller, address, cfa, rule->saved[ROWS_RETURN].may_throw ? WALK_NATIVE_GUESSED : 0);
     return true;
 }
 

@@ -270,7 +270,8 @@ static void place_merged(struct sample_drain *drain, struct drained_slot *draine
     }
     drained->path_depth = count;
     drained->state = (uint8_t)((count && !merging->frames[0].is_python ? SAMPLE_NATIVE : 0) |
-                               (native->flags & NATIVE_CUT ? SAMPLE_CUT : 0));
+                               (native->flags & NATIVE_CUT ? SAMPLE_CUT : 0) |
+                               (native->flags & NATIVE_GUESSED ? SAMPLE_GUESSED : 0));
     count_native(drain, native, record, agrees);
 }
 
