@@ -164,15 +164,20 @@ def oldest_unsupported():
     return str(found[0]) if found else None
 
 
-def find():
-    """The interpreters to test, and the reasons for those that are not: [(name, reason)]."""
+def everything():
+    """All interpreters found, those that are not to be tested, too."""
     rows = os.environ.get("SONDE_TEST_ROWS")
     if not rows:
         command = [sys.executable, REPOSITORY / "tools" / "pythons", "--json"]
         rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         os.environ["SONDE_TEST_ROWS"] = rows  # pytest-xdist's workers need not search again
+    return [Interpreter(row) for row in json.loads(rows)]
+
+
+def find():
+    """The interpreters to test, and the reasons for those that are not: [(name, reason)]."""
     usable, left_out = [], []
-    found = [Interpreter(row) for row in json.loads(rows)]
+    found = everything()
     for interpreter in found:
         reason = interpreter.unusable() if chosen(interpreter.numbers) else "not in SONDE_TEST_PYTHONS"
         if reason:

@@ -4,14 +4,16 @@ import os
 import re
 import shutil
 import subprocess
-import sysconfig
 
+import interpreters
 import pytest
-from conftest import PROGRAMS, USABLE
+from conftest import PROGRAMS
 from samples import Samples, record
 
-LOCAL = [interpreter for interpreter in USABLE if not interpreter.root]
-COMPILE = ["-O2", "-g", "-fPIC", "-shared"]
+FOUND = interpreters.everything()
+# Every function has a frame of its own, so that who calls whom can be judged.
+COMPILE = ["-O2", "-g", "-fPIC", "-shared", "-fno-optimize-sibling-calls"]
+GUESSED = 32  # enum sample_state
 
 
 def headers_of(interpreter):
@@ -26,26 +28,34 @@ def headers_of(interpreter):
 
 
 @pytest.fixture(scope="session")
-def called_back(tmp_path_factory):
+def any_headers():
+    """For what is of the stable ABI. The oldest: newer ones have what older Pythons lack."""
+    headers = next((found for found in map(headers_of, FOUND) if found), None)
+    if not headers:
+        pytest.skip("no interpreter with headers")
+    return headers
+
+
+@pytest.fixture(scope="session")
+def called_back(any_headers, tmp_path_factory):
     """The folder of the C++ extension: built once, of the stable ABI, with the OpenMP library beside it."""
-    headers = next((found for found in map(headers_of, LOCAL) if found), None)
-    if not shutil.which("g++") or not headers:
-        pytest.skip("no g++, or no interpreter with headers")
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
     folder = tmp_path_factory.mktemp("called_back")
     openmp = subprocess.check_output(["g++", "-print-file-name=libgomp.so.1"], text=True).strip()
     options = ["-static-libstdc++", "-static-libgcc", "-Wl,-rpath,$ORIGIN"]
     if os.path.exists(openmp):
         shutil.copy(openmp, folder / "libgomp.so.1")
         options.append("-fopenmp")
-    command = ["g++", *COMPILE, *headers, PROGRAMS / "called_back.cc", "-o", folder / "called_back.abi3.so"]
-    subprocess.run([*command, *options], check=True)
+    command = ["g++", *COMPILE, *any_headers, PROGRAMS / "called_back.cc"]
+    subprocess.run([*command, "-o", folder / "called_back.abi3.so", *options], check=True)
     return folder
 
 
 @pytest.fixture(scope="session")
 def cython_source(tmp_path_factory):
     """The C of programs/cython_work.pyx: made once, compiled for each Python."""
-    for interpreter in reversed(LOCAL):
+    for interpreter in reversed([each for each in FOUND if not each.root and not each.free_threaded]):
         python, _ = interpreter.peer_environment(["cython"])
         if python:
             break
@@ -66,6 +76,8 @@ class Native:
         raw = launch.folder / "raw.txt"
         shown = launch.run([launch.sonde, "export", "-f", "raw", "-o", raw, launch.folder / output])
         assert shown.returncode == 0, shown.stderr
+        rows = self.samples.data["samples"]
+        self.guessed = sum(count for count, state in zip(rows["count"], rows["state"]) if state & GUESSED)
         self.stacks = []
         for line in raw.read_text().splitlines():
             stack, _, count = line.rpartition(" ")
@@ -125,18 +137,18 @@ def test_cpp_that_calls_back(launch, called_back):
     }
     broken = [(breaks(names, callers), names, count) for names, count in native.stacks]
     broken = [row for row in broken if row[0]]
-    assert sum(row[2] for row in broken) <= 0.01 * native.count(bool), broken
+    # Only while an exception is thrown, and if so then marked.
+    assert all(any(re.match("_Unwind|uw_", name) for name in names) for _, names, _ in broken), broken
+    assert sum(row[2] for row in broken) <= native.guessed <= 0.05 * native.count(bool), broken
     assert native.count(lambda names: "innermost" in names) > 20
     # Threads that never ran Python.
     assert native.count(lambda names: "spin_for" in map(simple, names) and "<module>" not in names) > 5
 
 
-def test_cython(launch, cython_source):
-    headers = headers_of(launch.python)
-    if not headers:
-        pytest.skip(f"{launch.python} has no headers")
-    suffix = sysconfig.get_config_var("SHLIB_SUFFIX") or ".so"
-    library = launch.folder / f"cython_work{suffix}"
+def test_cython(launch, any_headers, cython_source):
+    limited = ["-DCYTHON_LIMITED_API", "-DPy_LIMITED_API=0x03090000", *any_headers]
+    headers = headers_of(launch.python) or limited
+    library = launch.folder / "cython_work.so"
     subprocess.run(["gcc", *COMPILE, "-O1", "-w", *headers, cython_source, "-o", library], check=True)
     launch.write(
         "x.py",
@@ -160,12 +172,10 @@ def test_cython(launch, cython_source):
         for before, count in of_called
         if any("through_c" in name for name in before) and {"outer", "over"} & set(before)
     ]
-    assert sum(right) >= 0.99 * sum(count for _, count in of_called) > 0, of_called
+    assert sum(right) == sum(count for _, count in of_called) > 0, of_called
 
 
 def test_numpy_with_blas_threads(launch):
-    if launch.python.root:
-        pytest.skip("numpy would have to be built from source for it")
     python, why = launch.python.peer_environment(["numpy"])
     if not python:
         pytest.skip(why)
@@ -178,6 +188,31 @@ def test_numpy_with_blas_threads(launch):
     libraries = {text for text in native.samples.data["strings"] if "openblas" in text and ".so" in text}
     assert libraries
     assert native.count(lambda names: "<module>" not in names and len(names) > 1) > 5
+
+
+def test_garbage_collection(launch):
+    """Its frame stands above the Python frame that set it off, never at the root."""
+    launch.write(
+        "x.py",
+        """
+        import gc
+        class Node: pass
+        def tangle(count):
+            nodes = [Node() for _ in range(count)]
+            for one, other in zip(nodes, nodes[1:]): one.next, other.last = other, one
+            return nodes
+        def collects():
+            for _ in range(40): gc.collect()
+        kept = tangle(20000)
+        collects()
+        """,
+    )
+    native = record_native(launch, "x.py")
+    native.assert_whole()
+    collecting = [(names, count) for names, count in native.stacks if "<garbage collection>" in names]
+    before = {names[names.index("<garbage collection>") - 1].split(".")[-1] for names, _ in collecting}
+    assert all(names[0] != "<garbage collection>" for names, _ in collecting), collecting
+    assert "collects" in before and before <= {"collects", "tangle", "<listcomp>", "<module>", "Node"}, before
 
 
 def test_libraries_come_and_threads_and_forks(launch):

@@ -50,6 +50,13 @@ static void put_run(struct merge *merge)
     }
 }
 
+/* One frame that no evaluator runs: what others say of a thread outside Python, such as that it collects garbage. The
+ * native frames tell where; it has no place among them. */
+static bool is_said_only(const struct native_merge_stacks *stacks)
+{
+    return stacks->python_count == 1 && !stacks->python[0] && stacks->python_is_whole;
+}
+
 size_t native_merge(const struct native_merge_stacks *stacks, struct native_merge_frame *frames, bool *agrees)
 {
     struct merge merge = {.stacks = stacks, .frames = frames};
@@ -64,8 +71,8 @@ size_t native_merge(const struct native_merge_stacks *stacks, struct native_merg
     *agrees = evaluators == runs || idle == 1 || entering;
     for (; early; early--)
         put_run(&merge);
-    if (whole && !runs) /* what others say of the thread, such as that it collects garbage */
-        put_run(&merge);
+    if (stacks->native_count && is_said_only(stacks))
+        merge.python = stacks->python_count;
     for (size_t index = 0; index < stacks->native_count; index++) {
         bool evaluator = is_evaluator(stacks, index);
         if (!evaluator && stacks->native[index] == NATIVE_MERGE_PIECE)

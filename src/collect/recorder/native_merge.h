@@ -5,7 +5,8 @@
  * up to the first that C code called, and so on outwards. It is replaced by them. The innermost evaluator may have
  * none: it has not linked its frame yet, or has unlinked it already; it then stays, as a native frame. Where the two
  * do not agree otherwise (a native stack that could not be followed to its root, frames that were guessed) the
- * frames are placed as well as can be, none is left out, and the result says so.
+ * frames are placed as well as can be, none is left out, and the result says so. A frame that is made up (the garbage
+ * collector's) goes with the Python frames that it stands above; without any it is left out.
  *
  * All arrays are innermost first.
  */
