@@ -95,7 +95,8 @@ class Interpreter:
             return
         version = "{}.{}".format(*self.numbers)
         site = f"{self.root}{folder}/lib/python{version}/site-packages"
-        for_version = ["--only-binary", ":all:", "--python-version", version]
+        # What a package requires is checked against the Python that pip runs on; the wheel's tags are not.
+        for_version = ["--only-binary", ":all:", "--python-version", version, "--ignore-requires-python"]
         yield succeeds([*pip, "install", "--target", site, *for_version, package])
         # No wheel: this machine's compiler with the chroot's headers of Python (the rest are this machine's).
         include = f"{self.root}/usr/include"
