@@ -59,8 +59,9 @@ SIGNALS = {
     "all signals are waited for": """
         import os, signal, threading
         signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
-        def send():
-            for turn in range(100):
+        enough = threading.Event()
+        def send():  # equal signals that wait count once: none may be the last
+            while not enough.is_set():
                 time.sleep(0.001)
                 os.kill(os.getpid(), signal.SIGUSR1)
         thread = threading.Thread(target=send)
@@ -71,6 +72,7 @@ SIGNALS = {
             spin(0.005)
             got.add(signal.sigwaitinfo(signal.valid_signals()).si_signo)
             spin(0.005)
+        enough.set()
         thread.join()
         print(sorted(got))
         """,
