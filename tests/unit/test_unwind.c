@@ -14,6 +14,7 @@
 #include "unwind/instruction.h"
 #include "unwind/reworked.h"
 #include "unwind/row_compiler.h"
+#include "unwind/throwing.h"
 #include "unwind/walk_native.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7, R10 = 10, PC = 16 };
@@ -529,6 +530,44 @@ static void test_modules(void **state)
     free(modules);
 }
 
+/* The end of libgcc's _Unwind_RaiseException, shortened. */
+static void test_end_of_a_throw(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {
+        0xe8, 0,    0,    0,    0,                /* 0: call, something before */
+        0xe8, 0,    0,    0,    0,                /* 5: call, copies */
+        0x48, 0x8b, 0xbd, 0xe0, 0xfd, 0xff, 0xff, /* 10: mov -0x220(%rbp), %rdi */
+        0xe8, 0,    0,    0,    0,                /* 17: call, tells */
+        0x48, 0x8d, 0x4c, 0x0d, 0x08,             /* 22: lea 8(%rbp, %rcx), %rcx */
+    };
+    const struct rows_rule in_body = {.cfa = ROWS_CFA_REGISTER,
+                                      .cfa_register = 6,
+                                      .cfa_offset = 16,
+                                      .saved = {{.place = ROWS_AT_CFA, .offset = -16},
+                                                {.place = ROWS_AT_CFA, .offset = -56},
+                                                {.place = ROWS_AT_CFA, .offset = -8}}};
+    struct rows_rule rule = in_body, leave = in_body;
+    assert_int_equal(throwing_end(code, sizeof code, &rule), 5);
+    assert_int_equal(rule.cfa, ROWS_CFA_LOADED);
+    assert_int_equal(rule.cfa_offset, -0x220);
+    assert_int_equal(rule.saved[ROWS_FRAME].place, ROWS_AT_FRAME);
+    assert_int_equal(rule.saved[ROWS_FRAME].offset, 0);
+    assert_int_equal(rule.saved[ROWS_BASE].offset, -40);
+    assert_int_equal(rule.saved[ROWS_RETURN].place, ROWS_AT_CFA);
+    assert_true(rule.saved[ROWS_RETURN].may_throw);
+    rule = in_body;
+    assert_int_equal(throwing_end(code, 10, &rule),
+                     0); /* what the last call gets is not loaded from the frame */
+    assert_int_equal(rule.cfa, ROWS_CFA_REGISTER);
+    rule = (struct rows_rule){.cfa = ROWS_CFA_REGISTER, .cfa_register = 7, .cfa_offset = 16};
+    assert_int_equal(throwing_end(code, sizeof code, &rule), sizeof code);
+    leave.cfa_register = 2;
+    leave.saved[ROWS_RETURN].may_throw = 1;
+    assert_true(throwing_leaves(&leave));
+    assert_false(throwing_leaves(&in_body));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_reworked_code),
+        cmocka_unit_test(test_end_of_a_throw),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_call_at_end),
