@@ -139,7 +139,7 @@ def test_hard_frames_stepped(checker):
     assert counts["steps"] > 90000, str(counts)
     assert counts["root"] == counts["walks"], str(counts)
     assert counts["different_exact"] == 0, str(counts)
-    # The end of a throw: the walk goes on at the frame that catches, past those that are given up, and says so.
+    # The end of a throw: the walk goes on at the frame that catches, past those given up, and says so.
     assert counts["different"] + counts["rewritten"] <= counts["guessed"], str(counts)
     assert counts["guessed"] < 0.01 * counts["steps"], str(counts)
 
