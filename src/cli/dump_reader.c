@@ -57,6 +57,7 @@ struct reader {
     struct dump_tasks tasks; /* of the thread at hand */
     bool native_taken;       /* of the thread at hand */
     uint32_t tid_offset;     /* as target_python_tid_offset says */
+    struct thread_names names;
     struct kernel_thread threads[MOST_THREADS];
     size_t thread_count;
     struct threads_row rows[MOST_THREADS];
@@ -326,6 +327,7 @@ static void finish_stack(struct reader *r, struct dump_thread *thread, bool stoo
         set_problem(r, thread, stood, walk);
     else if (!r->options->variables)
         add_frames(r, walk);
+    thread->frames_left_out = stood && walk->depth > walk->count ? walk->depth - walk->count : 0;
     if (!r->native_taken)
         return;
     dump_native_weave(&r->native, r->dump, thread, r->frames, walk->status == WALK_OK ? walk->count : 0);
@@ -385,11 +387,10 @@ static const struct kernel_thread *find_kernel_thread(const struct reader *r, ui
 static void name_thread(struct reader *r, struct dump_thread *thread, const struct threads_row *row)
 {
     const struct layout *layout = &r->python.layout;
-    struct thread_names names = {0};
     char name[TEXT_BYTES];
     ssize_t size = -1;
-    if (thread_names_find(&names, layout, &r->image->memory, row->state))
-        size = thread_names_read(&names, layout, &r->image->memory, row->state, name, sizeof name);
+    if (thread_names_find(&r->names, layout, &r->image->memory, row->state))
+        size = thread_names_read(&r->names, layout, &r->image->memory, row->state, name, sizeof name);
     if (size > 0)
         thread->name = dump_intern(r->dump, name, (size_t)size);
 }

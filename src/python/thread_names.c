@@ -55,16 +55,32 @@ static ssize_t name_of(const struct layout *layout, const struct memory *memory,
     return name ? names_text(layout, memory, name, out, capacity) : -1;
 }
 
-ssize_t thread_names_read(const struct thread_names *names, const struct layout *layout,
+/* The Thread of that number between two places of the dictionary; 0 = it is not there. */
+static uint64_t thread_between(struct dictionary active, uint64_t from, uint64_t to, uint64_t id,
+                               uint64_t *next)
+{
+    uint64_t key, thread;
+    active.at = from;
+    active.count = to < active.count ? to : active.count;
+    while (dictionary_next(&active, &key, &thread)) {
+        if (number_of(active.layout, active.memory, key) != id)
+            continue;
+        *next = active.at;
+        return thread;
+    }
+    return 0;
+}
+
+ssize_t thread_names_read(struct thread_names *names, const struct layout *layout,
                           const struct memory *memory, uint64_t state, char *out, size_t capacity)
 {
     struct dictionary active;
-    uint64_t id, key, thread;
+    uint64_t id, from = names->next;
     if (!names->active || !memory_read_word(memory, state + layout->thread_id, &id) ||
         !dictionary_init(&active, layout, memory, names->active))
         return -1;
-    while (dictionary_next(&active, &key, &thread))
-        if (number_of(layout, memory, key) == id)
-            return name_of(layout, memory, thread, out, capacity);
-    return -1;
+    uint64_t thread = thread_between(active, from, UINT64_MAX, id, &names->next);
+    if (!thread)
+        thread = thread_between(active, 0, from, id, &names->next);
+    return thread ? name_of(layout, memory, thread, out, capacity) : -1;
 }

@@ -47,7 +47,8 @@ struct dump_thread {
     uint32_t problem; /* in strings: why there are no frames; 0 = none */
     size_t first_frame, frame_count;
     size_t first_task, task_count;
-    size_t tasks_left_out; /* there are so many more */
+    size_t frames_left_out; /* so many more, the outermost */
+    size_t tasks_left_out;  /* there are so many more */
 };
 
 /* A task of the event loop that a thread runs. */

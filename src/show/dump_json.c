@@ -140,6 +140,7 @@ static void put_thread(const struct dump *dump, const struct dump_thread *thread
     put_bool(json, "died", thread->died);
     put_text(dump, json, "problem", thread->problem);
     put_frames(dump, thread->first_frame, thread->frame_count, json);
+    put_unsigned(json, "frames_left_out", thread->frames_left_out);
     put_tasks(dump, thread, json);
     put_process(dump, json);
     json_end_object(json);

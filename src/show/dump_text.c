@@ -193,6 +193,8 @@ static void put_thread(const struct writing_dump *w, const struct dump_thread *t
     bytes_put_text(w->out, "\n");
     for (size_t i = 0; i < thread->frame_count; i++)
         put_frame(w, &w->dump->frames[thread->first_frame + i], "    ");
+    if (thread->frames_left_out)
+        bytes_putf(w->out, "    ... and %zu more\n", thread->frames_left_out);
     if (thread->problem) {
         bytes_put_text(w->out, "    (");
         put_text(w, thread->problem);

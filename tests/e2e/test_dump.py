@@ -381,3 +381,19 @@ def test_without_the_right(modern_launch):
     result = subprocess.run(command, capture_output=True)
     assert result.returncode == 2
     assert b"sudo" in result.stderr or b"setpriv" in result.stderr
+
+
+def test_deep_stacks_say_what_is_left_out(modern_launch):
+    code = (
+        "import sys\nsys.setrecursionlimit(10**5)\ndef f(n):\n    if n: return f(n - 1)\n"
+        "    print('there', flush=True)\n    sys.stdin.read()\nf(9998)"
+    )
+    launch = modern_launch
+    process = launch.start([launch.python.executable, "-c", code], stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"there\n"
+    command = [launch.sonde, "dump", "-p", str(process.pid)]
+    (thread,) = json.loads(subprocess.run([*command, "-j"], capture_output=True).stdout)
+    assert len(thread["frames"]) + thread["frames_left_out"] == 10000
+    text = subprocess.run(command, capture_output=True, text=True).stdout
+    assert text.endswith(f"    ... and {thread['frames_left_out']} more\n")
+    process.communicate()
