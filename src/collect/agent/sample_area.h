@@ -79,6 +79,7 @@ struct sample_slot {
     uint32_t depth;          /* of the sample before */
     uint16_t state_before;   /* of it: enum sample_state */
     uint32_t tries;          /* that the sample which is due has failed */
+    uint32_t long_before;    /* the signal before took long to answer */
     struct own_stack stack;
     char name[SAMPLE_AREA_NAME_BYTES];             /* the program's, else the kernel's; may change */
     struct sample_frame before[SAMPLE_AREA_DEPTH]; /* outermost first */

@@ -27,7 +27,7 @@
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
 
-#define DISPLACED_TICKS (1u << 18) /* about 100 us: a handler that took longer had lost its CPU meanwhile */
+#define DISPLACED_TICKS (1u << 18) /* about 100 us: a handler that took longer may have lost its CPU */
 #define STACK_BYTES     (256 * 1024)
 #define TLS_BYTES       8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX       5
@@ -68,19 +68,32 @@ static void take_sample(struct sample_slot *slot, const ucontext_t *context)
     __atomic_fetch_add(&slot->due, due, __ATOMIC_ACQ_REL);
 }
 
+/* A handler that took long had lost its CPU meanwhile, or the stack is very deep. The thread's own clock tells, but
+ * asking it costs as much as a sample: it is asked only after another long one. */
+static void note_cost(struct sample_slot *slot, uint64_t begin, uint64_t cpu_begin_ns)
+{
+    uint64_t now = sample_area_now(area), ticks = now - begin;
+    slot->long_before = ticks >= DISPLACED_TICKS;
+    if (slot->long_before) {
+        double cpu_ns = cpu_begin_ns ? (double)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin_ns) : 0;
+        double run_ns = (double)(clock_monotonic_ns() - area->start_ns);
+        ticks = (uint64_t)(cpu_ns / run_ns * (double)(now - area->start_ticks));
+    }
+    __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&area->handler_ticks, ticks, __ATOMIC_RELAXED);
+}
+
 static void answer(struct sample_slot *slot, const ucontext_t *context)
 {
     uint32_t unused = 0;
     uint64_t begin = sample_area_now(area);
+    uint64_t cpu_begin_ns = slot->long_before ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
     if (__atomic_compare_exchange_n(&slot->busy, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         take_sample(slot, context);
         __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
     }
-    uint64_t ticks = sample_area_now(area) - begin;
-    __atomic_fetch_add(&area->signals, 1, __ATOMIC_RELAXED);
-    if (ticks < DISPLACED_TICKS)
-        __atomic_fetch_add(&area->handler_ticks, ticks, __ATOMIC_RELAXED);
+    note_cost(slot, begin, cpu_begin_ns);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

@@ -152,7 +152,7 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
             break;
         }
         slot->state = 0;
-        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = 0;
+        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = slot->long_before = 0;
         slot->end_ticks = 0;
         slot->stack = (struct own_stack){0};
         slot->cpu_ns = slot->cpu_now_ns = used_cpu_ns(watch, place);
