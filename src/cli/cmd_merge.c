@@ -249,7 +249,7 @@ static int check_and_merge(const struct values *values, int argc, char **argv, s
     output_context_init(&context);
     char *output = NULL;
     struct input_paths inputs = {0};
-    int result = output_path(values->output, "merged", &context, &output, err);
+    int result = output_path(values->output, "merged", ".sonde", &context, &output, err);
     if (result == 0)
         result = input_expand(argc, argv, &inputs, err);
     if (result == 0)

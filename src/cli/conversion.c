@@ -32,7 +32,7 @@ struct conversion_format {
     const char *name;
     int (*put)(struct job *job, struct err *err);
     bool text;
-    const char *suffixes[4]; /* that name it; NULL-ended */
+    const char *suffixes[4]; /* that name it, the usual one first; NULL-ended */
 };
 
 static int put_sonde(struct job *job, struct err *err)
@@ -137,7 +137,7 @@ static int put_flamegraph(struct job *job, struct err *err)
 
 static const struct conversion_format formats_written[] = {
     {"chrome", put_chrome, true, {".trace.json", ".chrome.json", ".trace"}},
-    {"chrometrace", put_chrome, true, {NULL}},
+    {"chrometrace", put_chrome, true, {".trace.json"}},
     {"speedscope", put_speedscope, true, {".speedscope.json", ".speedscope", ".json"}},
     {"flamegraph", put_flamegraph, true, {".svg"}},
     {"html", put_html, true, {".html", ".htm"}},
@@ -171,6 +171,11 @@ const struct conversion_format *conversion_find(const char *name, const char *pa
         if (name ? strcmp(format->name, name) == 0 : path && names(format, path))
             return format;
     return NULL;
+}
+
+const char *conversion_suffix(const struct conversion_format *format)
+{
+    return format->suffixes[0];
 }
 
 bool conversion_is_text(const struct conversion_format *format)

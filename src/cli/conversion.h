@@ -33,6 +33,8 @@ extern const char *const conversion_names[];
 
 /* The format of that name, or when it is NULL of the path's suffix; NULL when neither says it. */
 const struct conversion_format *conversion_find(const char *name, const char *path);
+/* What its files' names end in, if nobody says otherwise. */
+const char *conversion_suffix(const struct conversion_format *format);
 /* Whether people can read it on a terminal. */
 bool conversion_is_text(const struct conversion_format *format);
 

@@ -154,7 +154,9 @@ static int parse_number(const char *name, const char *text, int64_t *value, stru
 {
     char *end;
     errno = 0;
-    long long number = strtoll(text, &end, 10);
+    bool hexadecimal =
+        text[0] == '0' && (text[1] == 'x' || text[1] == 'X'); /* so some tools show processes */
+    long long number = strtoll(text, &end, hexadecimal ? 16 : 10);
     if (end == text || *end)
         return err_set(err, "--%s needs a whole number, not '%s'", name, text);
     if (errno == ERANGE)

@@ -129,7 +129,7 @@ static int put_pattern(struct bytes *out, const char *pattern, const struct outp
 }
 
 /* "dir/x.py" → "x", so that the recording lies in the working directory and is named after the program. */
-static void put_default_name(struct bytes *out, const char *program_name,
+static void put_default_name(struct bytes *out, const char *program_name, const char *suffix,
                              const struct output_context *context)
 {
     const char *name = program_name ? program_name : "";
@@ -142,11 +142,11 @@ static void put_default_name(struct bytes *out, const char *program_name,
         bytes_put_text(out, "python");
     else
         bytes_put(out, name, size < 100 ? size : 100);
-    bytes_putf(out, ".%s.sonde", context->run_id);
+    bytes_putf(out, ".%s%s", context->run_id, suffix);
 }
 
-int output_path(const char *pattern, const char *program_name, const struct output_context *context,
-                char **path, struct err *err)
+int output_path(const char *pattern, const char *program_name, const char *suffix,
+                const struct output_context *context, char **path, struct err *err)
 {
     struct bytes out = {.max = PATH_BYTES_MAX};
     int result = pattern ? put_pattern(&out, pattern, context, err) : 0;
@@ -156,7 +156,7 @@ int output_path(const char *pattern, const char *program_name, const struct outp
         out.size--;
         if (out.size && out.data[out.size - 1] != '/')
             bytes_put_u8(&out, '/');
-        put_default_name(&out, program_name, context);
+        put_default_name(&out, program_name, suffix, context);
         bytes_put_u8(&out, 0);
     }
     if (result == 0 && out.failed)

@@ -24,10 +24,10 @@ struct output_context {
 };
 void output_context_init(struct output_context *context);
 
-/* The path that `pattern` stands for, as a new string. NULL or "" = "NAME.<run id>.sonde"; a folder = that
- * name in it. NAME is program_name ("dir/x.py" → "x"). */
-int output_path(const char *pattern, const char *program_name, const struct output_context *context,
-                char **path, struct err *err);
+/* The path that `pattern` stands for, as a new string. NULL or "" = "NAME.<run id>SUFFIX"; a folder = that
+ * name in it. NAME is program_name ("dir/x.py" → "x"); the suffix is ".sonde" or another format's. */
+int output_path(const char *pattern, const char *program_name, const char *suffix,
+                const struct output_context *context, char **path, struct err *err);
 
 /*
  * Opens the path for a new recording: created, or emptied when it is a recording that nobody writes. A second

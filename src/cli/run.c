@@ -65,13 +65,19 @@ static int append(void *context, const void *data, size_t size, struct err *err)
 static int choose_paths(struct making *making, struct err *err)
 {
     const struct run_options *options = making->options;
+    const struct conversion_format *sonde = conversion_find("sonde", NULL);
     char *wanted = NULL;
-    if (output_path(options->output, making->target.name, &making->context, &wanted, err) < 0)
+    making->format = options->format ? conversion_find(options->format, NULL) : sonde;
+    if (output_path(options->output, making->target.name, conversion_suffix(making->format), &making->context,
+                    &wanted, err) < 0)
         return -1;
     making->format = conversion_find(options->format, wanted);
-    if (!making->format || making->format == conversion_find("sonde", NULL)) {
+    if (!making->format || making->format == sonde) {
         making->path = wanted;
-        return 0;
+        return strcmp(wanted, "-") == 0
+                   ? err_set(err, "standard output is the program's; name a file with -o, "
+                                  "or a format that is text with -f")
+                   : 0;
     }
     making->result = wanted;
     making->path = malloc(strlen(wanted) + 7);
@@ -283,7 +289,12 @@ static void finish(struct making *making, struct run *run)
     if (result == 0 && making->options->finalize && run->recorded && is_plain_file(making))
         name_native_frames(making);
     char **kept = &making->path;
-    if (result == 0 && run->recorded && making->result) {
+    bool empty = making->options->rate_hz && !run->samples;
+    if (empty && run->recorded && making->result)
+        message_warn(
+            "no sample was taken, so %s is not written: the program was too short for this rate (-r)",
+            making->result);
+    else if (result == 0 && run->recorded && making->result) {
         result = convert(making, &err);
         if (result == 0) {
             remove_file(making);

@@ -87,6 +87,53 @@ def test_formats(modern_launch, format):
         assert b"descend" in text or format == "sonde"
 
 
+def test_output_that_is_not_named(modern_launch):
+    """The format decides the suffix; a recording is not written to the program's standard output."""
+    launch = modern_launch
+    command = ["--", launch.python.executable, "-c", "sum(range(10**7))"]
+    done = launch.run([launch.sonde, "record", "-f", "speedscope", *command])
+    assert done.returncode == 0
+    assert [file.name.partition(".")[2].partition(".")[2] for file in launch.folder.glob("*.json")] == [
+        "speedscope.json"
+    ]
+    done = launch.run([launch.sonde, "record", "-o", "-", *command])
+    assert done.returncode == 2 and b"name a file with -o" in done.stderr
+    assert not (launch.folder / "-").exists()
+
+
+def test_too_short_to_be_sampled(modern_launch):
+    """The program's exit code counts, whatever was to be made of no samples."""
+    launch = modern_launch
+    for format in ["speedscope", "flamegraph", "chrometrace", "raw"]:
+        program = [launch.python.executable, "-c", "raise SystemExit(3)"]
+        done = launch.run([launch.sonde, "record", "-r", "1", "-f", format, "-o", "out", "--", *program])
+        assert done.returncode == 3
+        assert (launch.folder / "out").exists() or b"no sample was taken, so out is not" in done.stderr
+        assert b"Samples: " in done.stderr.splitlines()[-1]
+
+
+def test_cost_of_deep_stacks_is_told(launch):
+    """To walk 50,000 frames takes long, and that is not taken for a loss of the CPU."""
+    if launch.python.numbers < (3, 11):
+        pytest.skip("recursion needs C stack there")
+    launch.write(
+        "x.py",
+        """
+        import sys, time
+        sys.setrecursionlimit(10**6)
+        def descend(levels):
+            if levels: return descend(levels - 1)
+            end = time.process_time() + 0.3
+            while time.process_time() < end: pass
+        descend(50000)
+        """,
+    )
+    assert record(launch, "x.py").returncode == 0
+    about = Samples(launch.folder / "out.sonde").data["meta"]
+    looks = int(about["achieved_hz"]) * int(about["elapsed_ns"]) / 1e9
+    assert int(about["overhead_ns"]) > 20e3 * looks
+
+
 def test_last_line_is_py_spys(modern_launch):
     launch = modern_launch
     done = subprocess.run(

@@ -234,6 +234,18 @@ static void test_sizes(void **state)
     assert_mistake("--max-size nan", "--max-size needs a size such as 64k, 10M or 2G, not 'nan'");
 }
 
+static void test_hexadecimal_numbers(void **state)
+{
+    (void)state;
+    struct parsed p;
+    parse(&p, &look, "-d 0x1F");
+    assert_int_equal(p.result, 0);
+    assert_int_equal(p.values.depth, 31);
+    done(&p);
+    assert_mistake("-d 1F", "--depth needs a whole number, not '1F'");
+    assert_mistake("-d 0x", "--depth needs a whole number, not '0x'");
+}
+
 static void test_mistakes_name_the_remedy(void **state)
 {
     (void)state;
@@ -298,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_a_target_keeps_its_words),
         cmocka_unit_test(test_help_comes_before_mistakes),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_hexadecimal_numbers),
         cmocka_unit_test(test_mistakes_name_the_remedy),
         cmocka_unit_test(test_distance),
         cmocka_unit_test(test_a_later_source_replaces_a_list),

@@ -27,7 +27,7 @@ static void assert_path(const char *pattern, const char *program, const struct o
 {
     char *path = NULL;
     struct err err = {0};
-    int result = output_path(pattern, program, context, &path, &err);
+    int result = output_path(pattern, program, ".sonde", context, &path, &err);
     assert_string_equal(result == 0 ? path : err.text, expected);
     free(path);
 }
@@ -40,6 +40,11 @@ static void test_default_names(void **state)
     assert_path(NULL, NULL, &alone, "python.20261115-122430-k7.sonde");
     assert_path(NULL, "-", &alone, "python.20261115-122430-k7.sonde");
     assert_path("/tmp", "x.py", &alone, "/tmp/x.20261115-122430-k7.sonde");
+    char *path = NULL;
+    struct err err = {0};
+    assert_int_equal(output_path(NULL, "x.py", ".svg", &alone, &path, &err), 0);
+    assert_string_equal(path, "x.20261115-122430-k7.svg");
+    free(path);
     assert_path("/tmp/", "x.py", &alone, "/tmp/x.20261115-122430-k7.sonde");
     assert_path("not-yet/", "x.py", &alone, "not-yet/x.20261115-122430-k7.sonde");
 }
