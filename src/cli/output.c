@@ -219,7 +219,7 @@ static enum claim claim(const char *path, const struct output_context *context, 
 }
 
 /* "x.sonde" → "x.sonde.<rank>.<pid>". */
-static char *second_name(const char *path, const struct output_context *context)
+char *output_second_name(const char *path, const struct output_context *context)
 {
     char *name;
     int made = asprintf(&name, "%s.%" PRIu32 ".%" PRIu64, path, rank_or_zero(context), context->pid);
@@ -232,7 +232,7 @@ int output_create(char **path, const struct output_context *context, struct err 
     enum claim claimed = claim(*path, context, &fd, err);
     if (claimed == CLAIM_TAKEN) {
         close(fd);
-        char *other = second_name(*path, context);
+        char *other = output_second_name(*path, context);
         if (!other)
             return err_set(err, "out of memory");
         fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

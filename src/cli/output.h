@@ -36,6 +36,8 @@ int output_path(const char *pattern, const char *program_name, const char *suffi
  * open. -1 with err.
  */
 int output_create(char **path, const struct output_context *context, struct err *err);
+/* That name, as a new string; NULL when there is no memory. */
+char *output_second_name(const char *path, const struct output_context *context);
 /* Whether somebody holds that lock. */
 bool output_is_being_written(int fd);
 

@@ -19,6 +19,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/rank.h"
 #include "cli/redact.h"
 #include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"
@@ -87,6 +88,31 @@ static int choose_paths(struct making *making, struct err *err)
     return 0;
 }
 
+/* Whether what will be made of the recording has another writer: the recording itself has, or a rank beside this one
+ * has ended already. */
+static bool is_result_taken(const struct making *making)
+{
+    struct stat status;
+    size_t size = strlen(making->result);
+    bool renamed =
+        strncmp(making->path, making->result, size) != 0 || strcmp(making->path + size, ".sonde") != 0;
+    return renamed || (making->context.rank != RANK_NONE && lstat(making->result, &status) == 0 &&
+                       S_ISREG(status.st_mode));
+}
+
+static int settle_result(struct making *making, struct err *err)
+{
+    if (!making->result || !is_result_taken(making))
+        return 0;
+    char *other = output_second_name(making->result, &making->context);
+    if (!other)
+        return err_set(err, "out of memory");
+    message_note("%s has another writer, too; this run goes to %s", making->result, other);
+    free(making->result);
+    making->result = other;
+    return 0;
+}
+
 static void describe_run(struct making *making)
 {
     struct writer *writer = making->writer;
@@ -117,7 +143,7 @@ static int open_all(struct making *making, struct err *err)
         target_resolve(&making->options->target, &making->target, err) < 0 || choose_paths(making, err) < 0)
         return -1;
     making->fd = output_create(&making->path, &making->context, err);
-    if (making->fd < 0)
+    if (making->fd < 0 || settle_result(making, err) < 0)
         return -1;
     const struct writer_options options = {.sink = append, .context = making, .compress = compress_zstd};
     making->writer = writer_new(&options, err);

@@ -134,6 +134,20 @@ def test_cost_of_deep_stacks_is_told(launch):
     assert int(about["overhead_ns"]) > 20e3 * looks
 
 
+def test_two_writers_of_one_file(modern_launch):
+    """Neither replaces what the other makes, whatever the format."""
+    launch = modern_launch
+    command = [launch.sonde, "record", "-f", "raw", "-o", "out.txt", "--", launch.python.executable, "-c"]
+    work = "sum(range(10**7)); print('there', flush=True); input()"
+    first = launch.start([*command, "def first(): " + work + "\nfirst()"], stdin=subprocess.PIPE)
+    assert first.stdout.readline() == b"there\n"
+    assert launch.run([*command, "def second(): sum(range(10**7))\nsecond()"]).returncode == 0
+    first.communicate(b"\n")
+    assert b"first" in (launch.folder / "out.txt").read_bytes()
+    (other,) = launch.folder.glob("out.txt.*")
+    assert b"second" in other.read_bytes()
+
+
 def test_last_line_is_py_spys(modern_launch):
     launch = modern_launch
     done = subprocess.run(
