@@ -149,8 +149,8 @@ static void add_samples(const struct recording *recording, const struct selectio
 {
     for (uint32_t i = 0; i < recording->samples_count; i++) {
         const struct sample_row *row = &recording->samples[i];
-        if (!tree_selection_has_sample(selection, recording, row))
-            continue;
+        if (!row->node || !tree_selection_has_sample(selection, recording, row))
+            continue; /* a thread without a stack is in no function: shares are of what is in one */
         struct tree_node *node = &nodes[row->node];
         node->samples += row->count;
         node->self_ns += row->weight_ns;
