@@ -52,12 +52,17 @@ static void put_settings(const struct values *values, struct bytes *out)
 }
 
 /* The last line is py-spy's, which scripts look for. */
-static int close_record(const struct run *run, const void *values)
+static int close_record(const struct run *run, const void *given)
 {
-    (void)values;
+    const struct values *values = given;
     double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
     message_hint("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
                  run->processes == 1 ? "" : "es", run->path);
+    if (run->reached_hz && run->reached_hz * 2 < (uint64_t)values->rate)
+        message_note(
+            "%" PRIu64 " of %" PRId64
+            " samples a second were reached: many threads take long to look at, or the machine is busy",
+            run->reached_hz, values->rate);
     message_note("Overhead: program slowed by about %.1f%%, sampler %.1f%% of a CPU; lost: %" PRIu64,
                  100 * (double)run->overhead_ns / elapsed_ns, 100 * (double)run->sampler_cpu_ns / elapsed_ns,
                  run->errors);
@@ -99,7 +104,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .tasks = values->async,
         .children = values->subprocesses,
     };
-    int code = run_command(&options, close_record, NULL);
+    int code = run_command(&options, close_record, values);
     bytes_clear(&settings);
     return code;
 }

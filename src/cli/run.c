@@ -272,7 +272,8 @@ static void put_punctuality(struct making *making)
     if (!result->looks || !result->sampled_ns)
         return;
     double hz = (double)result->looks * 1e9 / (double)result->sampled_ns;
-    put_number(making->writer, "achieved_hz", (uint64_t)(hz + 0.5));
+    making->run->reached_hz = (uint64_t)(hz + 0.5);
+    put_number(making->writer, "achieved_hz", making->run->reached_hz);
     put_number(making->writer, "late_us_50", late_us(result, 0.5));
     put_number(making->writer, "late_us_90", late_us(result, 0.9));
     put_number(making->writer, "late_us_99", late_us(result, 0.99));

@@ -43,6 +43,7 @@ struct run {
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
     uint64_t samples, errors,
         sampler_cpu_ns;                 /* of a sampled run; overhead_ns is then what it slowed the program */
+    uint64_t reached_hz;                /* samples a second; 0 = not known */
     bool goes_on;                       /* sampling has ended and the program has not */
     struct sample_native_counts native; /* of it, too */
 };

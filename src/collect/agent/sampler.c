@@ -27,15 +27,16 @@
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
 
-#define DISPLACED_TICKS (1u << 18) /* about 100 us: a handler that took longer may have lost its CPU */
-#define STACK_BYTES     (256 * 1024)
-#define TLS_BYTES       8192 /* copied from either side of the thread pointer */
-#define TRIES_MAX       5
-#define PATIENCE_TICKS  200 /* how long a paused sampler waits for the end of an exec */
-#define PATIENCE_MS     500 /* how long the program's start waits for the recorder to have read its code */
-#define SILENCE_NS      5000000000u
-#define SILENCE_WAIT_US 100000
-#define ARRIVAL_TRIES   2000 /* turns left to others, until a signal that is on its way has come */
+#define DISPLACED_TICKS    (1u << 18) /* about 100 us: a handler that took longer may have lost its CPU */
+#define STACK_BYTES        (256 * 1024)
+#define TLS_BYTES          8192 /* copied from either side of the thread pointer */
+#define TRIES_MAX          5
+#define PATIENCE_TICKS     200 /* how long a paused sampler waits for the end of an exec */
+#define PATIENCE_MS        500 /* how long the program's start waits for the recorder to have read its code */
+#define SENDER_PATIENCE_NS 1000000000u
+#define SILENCE_NS         5000000000u
+#define SILENCE_WAIT_US    100000
+#define ARRIVAL_TRIES      2000 /* turns left to others, until a signal that is on its way has come */
 
 static struct stack_reader reader;
 static struct native_walker native;
@@ -109,14 +110,26 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
+/* After this the sampler sends no more; one that somebody has killed or stopped while it was sending never says so,
+ * and is not waited for any longer. */
+static void pause_sampler(void)
+{
+    __atomic_store_n(&paused, 1, __ATOMIC_SEQ_CST);
+    uint64_t until_ns = clock_monotonic_ns() + SENDER_PATIENCE_NS;
+    while (__atomic_load_n(&area->sending, __ATOMIC_SEQ_CST) && clock_monotonic_ns() < until_ns)
+        sched_yield();
+    __atomic_store_n(&area->sending, 0, __ATOMIC_SEQ_CST);
+}
+
 /* See own_signal.h. */
 static void hold_signals(bool held)
 {
     if (!area)
         return;
-    __atomic_store_n(&paused, held, __ATOMIC_SEQ_CST);
-    while (held && __atomic_load_n(&area->sending, __ATOMIC_SEQ_CST))
-        sched_yield();
+    if (held)
+        pause_sampler();
+    else
+        __atomic_store_n(&paused, 0, __ATOMIC_SEQ_CST);
     /* Those on their way to other threads arrive when these run; they may have to wait for a CPU. */
     for (uint32_t place = 0; held && place < area->slot_count; place++)
         for (int tries = 0;
@@ -356,9 +369,7 @@ void sampler_before_exec(void)
     /* The child of a vfork shares our memory, but is another process. */
     if (!area || (uint64_t)syscall(SYS_getpid) != area->pid)
         return;
-    __atomic_store_n(&paused, 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&area->sending, __ATOMIC_SEQ_CST))
-        sched_yield();
+    pause_sampler();
     own_signal_before_exec();
 }
 
