@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tarfile
 import textwrap
 import urllib.parse
@@ -14,7 +15,6 @@ import urllib.request
 
 import pytest
 
-PY_SPY = "https://pypi.org/pypi/py-spy/json"
 PATIENCE_S = 30
 # CPython's programs tell their tests through a socket that they are under way.
 SOCKET = "class _test_sock:\n    sendall = staticmethod(lambda said: print(said.decode(), flush=True))\n"
@@ -27,9 +27,26 @@ def cache(name):
     return folder
 
 
-def download(address):
-    with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+def download(address, kind="*/*"):
+    asked = urllib.request.Request(address, headers={"Accept": kind})
+    with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
         return answer.read()
+
+
+def package_index():
+    """Where pip looks for packages: as it is set, or its own default."""
+    from pip._internal.models.index import PyPI
+
+    ask = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    return subprocess.run(ask, capture_output=True, text=True).stdout.strip() or PyPI.simple_url
+
+
+def newest_source(package):
+    """The source distribution of a package, packed."""
+    page = f"{package_index().rstrip('/')}/{package}/"
+    files = json.loads(download(page, "application/vnd.pypi.simple.v1+json"))["files"]
+    address = [row["url"] for row in files if row["filename"].endswith(".tar.gz")][-1]
+    return download(urllib.parse.urljoin(page, address))
 
 
 def py_spy():
@@ -37,10 +54,8 @@ def py_spy():
     folder = cache("peer-py-spy")
     if not (folder / "busyloop.py").exists():
         try:
-            rows = json.loads(download(PY_SPY))["urls"]
-            address = next(row["url"] for row in rows if row["packagetype"] == "sdist")
-            packed = download(urllib.parse.urljoin(PY_SPY, address))
-        except (OSError, ValueError, StopIteration) as error:
+            packed = newest_source("py-spy")
+        except (ImportError, OSError, ValueError, LookupError) as error:
             pytest.skip(f"py-spy's sources cannot be fetched: {error}")
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
             for member in archive.getmembers():
