@@ -2,10 +2,11 @@
 from its source distribution, CPython's out of the strings in its own tests. None of them is kept here."""
 
 import ast
+import html
 import io
-import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -27,9 +28,8 @@ def cache(name):
     return folder
 
 
-def download(address, kind="*/*"):
-    asked = urllib.request.Request(address, headers={"Accept": kind})
-    with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
+def download(address):
+    with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
         return answer.read()
 
 
@@ -44,9 +44,8 @@ def package_index():
 def newest_source(package):
     """The source distribution of a package, packed."""
     page = f"{package_index().rstrip('/')}/{package}/"
-    files = json.loads(download(page, "application/vnd.pypi.simple.v1+json"))["files"]
-    address = [row["url"] for row in files if row["filename"].endswith(".tar.gz")][-1]
-    return download(urllib.parse.urljoin(page, address))
+    files = re.findall(r'href="([^"#]+\.tar\.gz)', download(page).decode())
+    return download(urllib.parse.urljoin(page, html.unescape(files[-1])))
 
 
 def py_spy():
