@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "collect/outside/runtime_search.h"
@@ -14,6 +15,8 @@ enum { THREADS_MAX = 64, RECORD_WORDS = 0x100 };
 enum symbol { RUNTIME, CODE_TYPE, FRAME_TYPE, DEBUG_BUILD, SYMBOLS };
 static const char *const symbol_names[SYMBOLS] = {"_PyRuntime", "PyCode_Type", "PyFrame_Type",
                                                   "_Py_NegativeRefcount"};
+
+#define VERSION_TRIES 3
 
 struct finding {
     const struct target_image *image;
@@ -99,6 +102,18 @@ static int search_runtime(struct finding *finding, uint32_t version, struct err 
     return python->runtime ? 0 : err_set(err, "its Python has no interpreter yet, or has ended; try again");
 }
 
+/* The process runs on while we search: what cannot be read at one look may be at the next. */
+static uint32_t find_version(const struct finding *finding)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    uint32_t version = runtime_search_version(&finding->search);
+    for (int tries = 1; !version && tries < VERSION_TRIES; tries++) {
+        nanosleep(&pause, NULL);
+        version = runtime_search_version(&finding->search);
+    }
+    return version;
+}
+
 static int find_layout(struct finding *finding, struct err *err)
 {
     struct target_python *python = finding->python;
@@ -107,7 +122,7 @@ static int find_layout(struct finding *finding, struct err *err)
     python->runtime = finding->symbols[RUNTIME];
     bool published = python->runtime && memory_read_word(memory, python->runtime, &mark) &&
                      memcmp(&mark, "xdebugpy", sizeof mark) == 0;
-    uint32_t version = published ? 0 : runtime_search_version(&finding->search);
+    uint32_t version = published ? 0 : find_version(finding);
     return python->runtime ? layouts_read(memory, python->runtime, version, &python->layout, err)
                            : search_runtime(finding, version, err);
 }
