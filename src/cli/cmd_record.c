@@ -10,8 +10,6 @@
 #include "cli/message.h"
 #include "cli/run.h"
 
-#define RATE_MAX 20000
-
 struct values {
     const char *output;
     const char *format;
@@ -32,14 +30,10 @@ static const struct values defaults = {
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
-    if (values->pid && (has_words || values->module || values->code))
-        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
-    if (run_duration(values->duration, duration_ns, err) < 0)
+    bool has_target = has_words || values->module || values->code;
+    if (run_check_sampling(values->pid, has_target, values->rate, err) < 0 ||
+        run_duration(values->duration, duration_ns, err) < 0)
         return -1;
-    if (values->pid < 0 || values->pid > INT32_MAX)
-        return err_set(err, "--pid must be the number of a process");
-    if (values->rate < 1 || values->rate > RATE_MAX)
-        return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     return 0;
 }
 

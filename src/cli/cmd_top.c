@@ -29,7 +29,6 @@
 #include "show/top_terminal.h"
 #include "store/writer.h"
 
-#define RATE_MAX  20000
 #define DELAY_MIN 0.1
 #define DELAY_MAX 3600.0
 #define WIDE_TEXT 160 /* columns of a table that goes to no terminal */
@@ -65,14 +64,10 @@ struct topping {
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
-    if (values->pid && (has_words || values->module || values->code))
-        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
-    if (run_duration(values->duration, duration_ns, err) < 0)
+    bool has_target = has_words || values->module || values->code;
+    if (run_check_sampling(values->pid, has_target, values->rate, err) < 0 ||
+        run_duration(values->duration, duration_ns, err) < 0)
         return -1;
-    if (values->pid < 0 || values->pid > INT32_MAX)
-        return err_set(err, "--pid must be the number of a process");
-    if (values->rate < 1 || values->rate > RATE_MAX)
-        return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     if (!(values->delay >= DELAY_MIN && values->delay <= DELAY_MAX))
         return err_set(err, "--delay must be between %.1f and %.0f seconds", DELAY_MIN, DELAY_MAX);
     if (values->limit < 1 || values->limit > 900)

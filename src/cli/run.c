@@ -30,6 +30,8 @@
 #define DURATION_MAX 1e9 /* seconds: 30 years */
 
 /* Everything that lives as long as the recording is being made. */
+#define RATE_MAX 20000
+
 struct making {
     const struct run_options *options;
     struct output_context context;
@@ -176,6 +178,17 @@ static void close_all(struct making *making)
     target_clear(&making->target);
     free(making->path);
     free(making->result);
+}
+
+int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err)
+{
+    if (pid && has_target)
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
+    if (pid < 0 || pid > INT32_MAX)
+        return err_set(err, "--pid must be the number of a process");
+    if (rate_hz < 1 || rate_hz > RATE_MAX)
+        return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
+    return 0;
 }
 
 void run_tell_refusal(uint64_t pid, bool is_target, const char *why)

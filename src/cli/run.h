@@ -56,6 +56,9 @@ int run_command(const struct run_options *options, run_close *close, const void 
 
 /* What --duration says: a number of seconds, or py-spy's word for no limit, which is its default, too (NULL). 0 = none. */
 int run_duration(const char *text, uint64_t *duration_ns, struct err *err);
+/* What may be sampled: a process that runs already (`pid` not 0) or a target to start, not both; at a rate we can do. */
+int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err);
+
 /* Says on standard error that a Python cannot be recorded; for recorder_options. */
 void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
