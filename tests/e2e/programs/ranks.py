@@ -14,4 +14,4 @@ def exchange(value):
 total = 0
 for turn in range(200):
     total += exchange(compute(20000 * (1 + MPI.COMM_WORLD.rank)))
-print("rank", MPI.COMM_WORLD.rank, "of", MPI.COMM_WORLD.size, total)
+print(f"rank {MPI.COMM_WORLD.rank} of {MPI.COMM_WORLD.size} {total}")
