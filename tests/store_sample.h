@@ -74,6 +74,10 @@ static inline void sample_write(struct writer *writer)
     uint32_t other = writer_thread(writer, &pool);
     writer_calls(writer, first, &(struct call_row){thread, below, 5, UINT64_C(1) << 40});
     writer_calls(writer, second, &(struct call_row){other, top, 2, 7});
+    writer_line(writer, first, &(struct line_row){thread, main_id, 5, 3, 900, 300, 200, 400});
+    writer_line(writer, first, &(struct line_row){thread, main_id, 4, 1, 50, 50, 50, 50});
+    writer_line(writer, first, &(struct line_row){thread, main_id, 5, 2, 700, 100, 100, 600});
+    writer_line(writer, second, &(struct line_row){other, main_id, 1u << 30, 1, UINT64_C(1) << 40, 0, 0, 0});
     const struct sample_row samples[] = {
         {.time_ns = 3000, .weight_ns = 1000, .thread = other, .node = top, .count = 1},
         {.time_ns = 1000, .weight_ns = 1000, .thread = thread, .node = below, .count = 1, .state = 7},
@@ -158,6 +162,9 @@ static inline bool sample_natives_hold(const struct recording *recording)
 static inline bool sample_rows_hold(const struct recording *recording)
 {
     bool hold = true;
+    for (uint32_t i = 0; i < recording->lines_count; i++)
+        hold = hold && recording->lines[i].thread < recording->threads_count &&
+               recording->lines[i].code < recording->codes_count;
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
         hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count;

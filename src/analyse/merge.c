@@ -278,6 +278,17 @@ static void add_calls(struct remap *remap)
     }
 }
 
+static void add_lines(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->lines_count && !remap->failed; i++) {
+        struct line_row row = remap->from->lines[i];
+        row.thread = remap->threads[row.thread];
+        row.code = carry_code(remap, row.code);
+        if (recording_add_line(&remap->merge->result, &row) == UINT32_MAX)
+            remap->failed = true;
+    }
+}
+
 static void add_samples(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->samples_count && !remap->failed; i++) {
@@ -392,6 +403,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_mappings(&remap);
         add_threads(&remap);
         add_calls(&remap);
+        add_lines(&remap);
         add_samples(&remap);
         add_notes(&remap);
         add_sources(&remap);
@@ -427,6 +439,7 @@ int merge_take(struct merge *merge, struct recording *recording, struct err *err
     snprintf(merged, sizeof merged, "%u", merge->added);
     if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
         return -1;
+    recording_compact_lines(&merge->result);
     if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
         return err_set(err, "out of memory while merging");
     *recording = merge->result;

@@ -19,6 +19,7 @@
 #include "export/pstats_writer.h"
 #include "import/formats.h"
 #include "store/compress.h"
+#include "store/rewrite.h"
 #include "store/writer.h"
 
 #define PROGRESS_FILES 50 /* fewer are merged before anyone could read it */
@@ -118,8 +119,8 @@ static int add_to_recording(struct job *job, const struct recording *recording, 
 {
     struct recording stacks = *recording;
     stacks.functions_count = stacks.edges_count = stacks.metas_count = 0;
-    if (writer_put_recording(job->writer, &stacks) != 0)
-        return -1; /* writer_close says why */
+    if (rewrite_recording(job->writer, &stacks, err) != 0)
+        return -1;
     return merge_add_totals(&job->sum, recording, err);
 }
 
@@ -197,17 +198,11 @@ static int finish_profile(struct job *job, const struct recording *sum, struct e
 
 static int finish_recording(struct job *job, const struct recording *sum, struct err *err)
 {
-    writer_put_recording(job->writer, sum);
+    if (rewrite_recording(job->writer, sum, err) != 0)
+        return -1;
     int result = writer_close(job->writer, err);
     job->writer = NULL;
     return result;
-}
-
-/* The writer keeps its first failure until it is closed. */
-static void close_failed(struct job *job, struct err *err)
-{
-    writer_close(job->writer, err);
-    job->writer = NULL;
 }
 
 static int job_finish(struct job *job, struct err *err)
@@ -235,8 +230,6 @@ static int merge_files(const struct input_paths *inputs, const char *output, con
         result = err_set(err, "none of the inputs could be read; %s was not written", output);
     if (result == 0)
         result = job_finish(&job, err);
-    else if (job.writer && !err_is_set(err))
-        close_failed(&job, err);
     job_clear(&job);
     if (result == 0)
         message_note("merged %zu recording%s into %s", job.added, job.added == 1 ? "" : "s", output);

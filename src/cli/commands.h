@@ -10,6 +10,7 @@ extern const struct command command_finalize;
 extern const struct command command_graph;
 extern const struct command command_help;
 extern const struct command command_info;
+extern const struct command command_line;
 extern const struct command command_list;
 extern const struct command command_merge;
 extern const struct command command_page;

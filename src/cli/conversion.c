@@ -16,6 +16,7 @@
 #include "export/stream.h"
 #include "store/compress.h"
 #include "store/recording.h"
+#include "store/rewrite.h"
 #include "store/writer.h"
 
 /* One conversion at work. */
@@ -35,15 +36,23 @@ struct conversion_format {
     const char *suffixes[4]; /* that name it, the usual one first; NULL-ended */
 };
 
+static int write_recording(const struct writer_options *options, const struct recording *recording,
+                           struct err *err)
+{
+    struct writer *writer = writer_new(options, err);
+    if (!writer)
+        return -1;
+    if (rewrite_recording(writer, recording, err) == 0)
+        return writer_close(writer, err);
+    writer_abandon(writer);
+    return -1;
+}
+
 static int put_sonde(struct job *job, struct err *err)
 {
     struct writer_options options = {
         .sink = job->stream.sink, .context = job->stream.context, .compress = compress_zstd};
-    struct writer *writer = writer_new(&options, err);
-    if (!writer)
-        return -1;
-    writer_put_recording(writer, job->recording);
-    return writer_close(writer, err);
+    return write_recording(&options, job->recording, err);
 }
 
 /* The page carries the recording as a .sonde file, whatever it was read from. */
@@ -51,12 +60,7 @@ static int put_html(struct job *job, struct err *err)
 {
     struct bytes bytes = {0};
     struct writer_options options = {.sink = writer_sink_bytes, .context = &bytes, .compress = compress_zstd};
-    struct writer *writer = writer_new(&options, err);
-    int result = -1;
-    if (writer) {
-        writer_put_recording(writer, job->recording);
-        result = writer_close(writer, err);
-    }
+    int result = write_recording(&options, job->recording, err);
     const struct page_writer_file file = {.name = job->name, .data = bytes.data, .size = bytes.size};
     if (result == 0)
         result = page_writer_write(&file, 1, &job->stream, err);

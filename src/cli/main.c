@@ -15,6 +15,7 @@
 /* clang-format off */
 const struct command *const sonde_commands[] = {
     &command_trace,
+    &command_line,
     &command_record,
     &command_top,
     &command_dump,

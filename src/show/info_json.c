@@ -145,6 +145,7 @@ static void put_counts(const struct recording *recording, struct json *json)
     put_unsigned(json, "codes", recording->codes_count - 1);
     put_unsigned(json, "nodes", recording->nodes_count - 1);
     put_unsigned(json, "call_rows", recording->calls_count);
+    put_unsigned(json, "line_rows", recording->lines_count);
     put_unsigned(json, "sample_rows", recording->samples_count);
     put_unsigned(json, "flat_functions", recording->functions_count);
     put_unsigned(json, "flat_edges", recording->edges_count);

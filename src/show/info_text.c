@@ -173,6 +173,14 @@ static uint64_t count_samples(const struct recording *recording)
     return samples;
 }
 
+static uint64_t count_hits(const struct recording *recording)
+{
+    uint64_t hits = 0;
+    for (uint32_t i = 0; i < recording->lines_count; i++)
+        hits += recording->lines[i].hits;
+    return hits;
+}
+
 static void put_counts(const struct recording *recording, struct bytes *out)
 {
     uint64_t calls = 0;
@@ -184,6 +192,9 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->calls_count)
         bytes_putf(out, "  %" PRIu64 " calls in %u rows (thread, call path)\n", calls,
                    recording->calls_count);
+    if (recording->lines_count)
+        bytes_putf(out, "  %" PRIu64 " hits of lines in %u rows (thread, line)\n", count_hits(recording),
+                   recording->lines_count);
     if (recording->samples_count)
         bytes_putf(out, "  %" PRIu64 " samples in %u rows (thread, time)\n", count_samples(recording),
                    recording->samples_count);

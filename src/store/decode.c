@@ -13,7 +13,7 @@
 #define META_ROWS_MAX 16384
 /* The same goes for files with their text, which are found by searching. */
 #define SOURCE_ROWS_MAX 16384
-#define CALLS_SLACK     (1u << 20)
+#define SUMMED_SLACK    (1u << 20)
 
 /* What a row's name becomes when the string was in a damaged chunk: the row's numbers are still good. */
 #define LOST_TEXT "(lost)"
@@ -282,7 +282,25 @@ static enum outcome read_calls(struct decode *decode, struct rows *rows, const u
     return added(decode, recording_add_calls(decode->recording, &row));
 }
 
-/* Four columns at least, so that a hostile byte does not buy a whole row. */
+/* Four columns at least, here and in samples, so that a hostile byte does not buy a whole row. */
+static enum outcome read_line(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t code = find(&decode->codes, values[0]);
+    if (rows->columns < 4)
+        return ROW_WRONG;
+    if (code == IDS_UNKNOWN || rows->orphaned)
+        return ROW_ORPHANED;
+    struct line_row row = {.thread = (uint32_t)rows->key,
+                           .code = code,
+                           .line = (uint32_t)values[1],
+                           .hits = values[2],
+                           .total_ns = values[3],
+                           .self_ns = values[4],
+                           .min_ns = values[5],
+                           .max_ns = values[6]};
+    return added(decode, recording_add_line(decode->recording, &row));
+}
+
 static enum outcome read_sample(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     uint32_t node = find(&decode->nodes, values[1]);
@@ -355,6 +373,7 @@ static const struct table {
     {RECORD_METAS, "ss", read_meta},
     {RECORD_NOTES, "wuus", read_note},
     {RECORD_CALLS, "duu", read_calls},
+    {RECORD_LINE_TIMES, "dduuuuu", read_line},
     {RECORD_SAMPLES, "tdtuw", read_sample},
     {RECORD_FUNCTIONS, "duuuu", read_function},
     {RECORD_EDGES, "dwuuuu", read_edge},
@@ -417,9 +436,10 @@ static enum outcome read_row(struct decode *decode, const struct table *table, s
 /* Threads, and files with their text, are named once in a record, in its key. */
 static void resolve_key(struct decode *decode, struct rows *rows, uint64_t tag)
 {
-    if (tag != RECORD_CALLS && tag != RECORD_SAMPLES && tag != RECORD_SOURCE)
+    bool of_thread = tag == RECORD_CALLS || tag == RECORD_LINE_TIMES || tag == RECORD_SAMPLES;
+    if (!of_thread && tag != RECORD_SOURCE)
         return;
-    uint32_t own_id = find(tag == RECORD_SOURCE ? &decode->strings : &decode->threads, rows->key);
+    uint32_t own_id = find(of_thread ? &decode->threads : &decode->strings, rows->key);
     rows->orphaned = own_id == IDS_UNKNOWN;
     rows->key = own_id;
 }
@@ -452,13 +472,17 @@ static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
 }
 
 /* Later rows add to earlier ones: summing now and then keeps a long run's checkpoints from piling up. */
-static void compact_calls(struct decode *decode)
+static void compact(struct decode *decode)
 {
     struct recording *recording = decode->recording;
-    if (recording->calls_count / 2 < decode->calls_compacted + CALLS_SLACK)
-        return;
-    decode->out_of_memory |= recording_compact_calls(recording, NULL) < 0;
-    decode->calls_compacted = recording->calls_count;
+    if (recording->calls_count / 2 >= decode->calls_compacted + SUMMED_SLACK) {
+        decode->out_of_memory |= recording_compact_calls(recording, NULL) < 0;
+        decode->calls_compacted = recording->calls_count;
+    }
+    if (recording->lines_count / 2 >= decode->lines_compacted + SUMMED_SLACK) {
+        recording_compact_lines(recording);
+        decode->lines_compacted = recording->lines_count;
+    }
 }
 
 bool decode_payload(struct decode *decode, const uint8_t *data, size_t size)
@@ -470,6 +494,6 @@ bool decode_payload(struct decode *decode, const uint8_t *data, size_t size)
         struct cursor body = cursor_get_counted(&cursor);
         good = !cursor.failed && read_record(decode, tag, body);
     }
-    compact_calls(decode);
+    compact(decode);
     return good && !decode->out_of_memory;
 }

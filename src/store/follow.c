@@ -81,8 +81,8 @@ static int begin(struct follow *follow, struct window *window, struct err *err)
 static bool is_read(uint16_t kind)
 {
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
-           kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT || kind == RECORD_KIND_SOURCES ||
-           kind == RECORD_KIND_END;
+           kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT ||
+           kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */
@@ -281,10 +281,11 @@ void follow_release(struct follow *follow)
 {
     struct recording *recording = follow->recording;
     recording->calls_count = 0;
+    recording->lines_count = 0;
     recording->samples_count = 0;
     recording->functions_count = 0;
     recording->edges_count = 0;
     recording->notes_count = 0;
     recording->chunks_count = 0;
-    follow->decode.calls_compacted = 0;
+    follow->decode.calls_compacted = follow->decode.lines_compacted = 0;
 }

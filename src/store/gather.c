@@ -29,6 +29,7 @@ static const struct {
     [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, "ss"},
     [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, "wuus"},
     [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, "duu"},
+    [GATHER_LINES] = {RECORD_LINE_TIMES, RECORD_KIND_LINES, "dduuuuu"},
     [GATHER_SAMPLES] = {RECORD_SAMPLES, RECORD_KIND_SAMPLES, "tdtuw"},
     [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
     [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
@@ -37,7 +38,7 @@ static const struct {
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
-static const uint16_t kinds[] = {RECORD_KIND_DEFS,    RECORD_KIND_INFO, RECORD_KIND_CALLS,
+static const uint16_t kinds[] = {RECORD_KIND_DEFS,    RECORD_KIND_INFO, RECORD_KIND_CALLS,  RECORD_KIND_LINES,
                                  RECORD_KIND_SAMPLES, RECORD_KIND_FLAT, RECORD_KIND_SOURCES};
 
 static void fail_memory(struct gather *gather)
@@ -150,7 +151,7 @@ static void close_record(struct gather *gather, enum gather_table table)
 
 static bool is_of_process(uint16_t kind)
 {
-    return kind == RECORD_KIND_CALLS || kind == RECORD_KIND_SAMPLES;
+    return kind == RECORD_KIND_CALLS || kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES;
 }
 
 int gather_flush(struct gather *gather)
@@ -253,8 +254,10 @@ void gather_data_of(struct gather *gather, uint32_t process)
 {
     if (process == gather->data_process)
         return;
-    if (gather->chunks[RECORD_KIND_CALLS].gathered_bytes ||
-        gather->chunks[RECORD_KIND_SAMPLES].gathered_bytes)
+    size_t waiting = 0;
+    for (uint16_t kind = 0; kind < GATHER_KINDS; kind++)
+        waiting += is_of_process(kind) ? gather->chunks[kind].gathered_bytes : 0;
+    if (waiting)
         gather_flush(gather);
     gather->data_process = process;
 }

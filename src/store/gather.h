@@ -34,6 +34,7 @@ enum gather_table {
     GATHER_METAS,
     GATHER_NOTES,
     GATHER_CALLS,
+    GATHER_LINES,
     GATHER_SAMPLES,
     GATHER_FUNCTIONS,
     GATHER_EDGES,
@@ -60,7 +61,7 @@ struct gather {
         size_t gathered_bytes; /* in them, and in records still open */
         uint64_t first_ns;     /* the earliest time in them; 0 = none */
     } chunks[GATHER_KINDS];
-    uint32_t data_process; /* whose calls and samples are being gathered */
+    uint32_t data_process; /* whose calls, lines and samples are being gathered */
     uint32_t sequence;
     struct bytes packed; /* the compressor's output */
     struct bytes out;    /* whole chunks on their way to the sink */

@@ -24,5 +24,6 @@ int reader_read(const void *data, size_t size, const char *name, struct recordin
     follow_clear(&follow);
     if (result == 0)
         result = recording_order_samples(recording, err);
+    recording_compact_lines(recording);
     return result == 0 ? recording_compact_calls(recording, err) : -1;
 }

@@ -40,6 +40,7 @@ void recording_clear(struct recording *recording)
     free(recording->addresses);
     free(recording->symbols);
     free(recording->calls);
+    free(recording->lines);
     free(recording->samples);
     free(recording->functions);
     free(recording->edges);
@@ -128,6 +129,11 @@ uint32_t recording_add_symbol(struct recording *recording, const struct symbol *
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row)
 {
     return APPEND(recording, calls, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_line(struct recording *recording, const struct line_row *row)
+{
+    return APPEND(recording, lines, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row)
@@ -274,6 +280,45 @@ int recording_compact_calls(struct recording *recording, struct err *err)
         return -1;
     recording->calls_count = sum_neighbours(recording->calls, recording->calls_count);
     return 0;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line_row *left = a, *right = b;
+    if (left->thread != right->thread)
+        return left->thread < right->thread ? -1 : 1;
+    if (left->code != right->code)
+        return left->code < right->code ? -1 : 1;
+    return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static void add_line_row(struct line_row *sum, const struct line_row *row)
+{
+    if (row->max_ns && (!sum->max_ns || row->min_ns < sum->min_ns))
+        sum->min_ns = row->min_ns;
+    if (row->max_ns > sum->max_ns)
+        sum->max_ns = row->max_ns;
+    sum->hits = add_saturating(sum->hits, row->hits);
+    sum->total_ns = add_saturating(sum->total_ns, row->total_ns);
+    sum->self_ns = add_saturating(sum->self_ns, row->self_ns);
+}
+
+void recording_compact_lines(struct recording *recording)
+{
+    struct line_row *rows = recording->lines;
+    uint32_t last = 0, count = recording->lines_count;
+    bool sorted = true;
+    for (uint32_t i = 1; i < count && sorted; i++)
+        sorted = compare_lines(&rows[i - 1], &rows[i]) <= 0;
+    if (!sorted)
+        qsort(rows, count, sizeof *rows, compare_lines);
+    for (uint32_t i = 1; i < count; i++) {
+        if (compare_lines(&rows[last], &rows[i]) == 0)
+            add_line_row(&rows[last], &rows[i]);
+        else
+            rows[++last] = rows[i];
+    }
+    recording->lines_count = count ? last + 1 : 0;
 }
 
 static bool is_before(const struct sample_row *a, const struct sample_row *b)

@@ -112,6 +112,18 @@ struct call_row {
     uint64_t self_ns;
 };
 
+/* Hits and times of one line of a function in one thread. At most one row for each (thread, code, line). */
+struct line_row {
+    uint32_t thread; /* 0 = not known (imported) */
+    uint32_t code;
+    uint32_t line;
+    uint64_t hits;     /* how often it was begun */
+    uint64_t total_ns; /* until the next line of the same call began, or the call ended: callees included */
+    uint64_t
+        self_ns; /* without the Python functions that it called; C functions have no lines of their own */
+    uint64_t min_ns, max_ns; /* of one hit, callees included; max 0 = not known */
+};
+
 /* What a thread was doing when it was sampled, or'ed. */
 enum sample_state {
     SAMPLE_RUNNING = 1,  /* on a CPU, or wanting one; without it the thread was idle */
@@ -212,6 +224,7 @@ struct recording {
     RECORDING_ARRAY(struct code_address, addresses);
     RECORDING_ARRAY(struct symbol, symbols);
     RECORDING_ARRAY(struct call_row, calls);
+    RECORDING_ARRAY(struct line_row, lines);
     RECORDING_ARRAY(struct sample_row, samples); /* by thread, then time */
     RECORDING_ARRAY(struct flat_function, functions);
     RECORDING_ARRAY(struct flat_edge, edges);
@@ -238,6 +251,7 @@ uint32_t recording_add_mapping(struct recording *recording, const struct mapping
 uint32_t recording_add_address(struct recording *recording, const struct code_address *address);
 uint32_t recording_add_symbol(struct recording *recording, const struct symbol *symbol);
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row);
+uint32_t recording_add_line(struct recording *recording, const struct line_row *row);
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row);
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
 uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
@@ -264,6 +278,8 @@ static inline const char *recording_text(const struct recording *recording, uint
 
 /* Sums rows of the same (thread, node), keeping them sorted by thread, then node. */
 int recording_compact_calls(struct recording *recording, struct err *err);
+/* The same for rows of lines, sorted by thread, then code, then line. */
+void recording_compact_lines(struct recording *recording);
 /* Sorts the samples by thread, then time. Quick when they are sorted already, linear when the threads' times
  * rise as they were added. */
 int recording_order_samples(struct recording *recording, struct err *err);

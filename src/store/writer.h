@@ -61,6 +61,7 @@ uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol
 
 void writer_calls(struct writer *writer, uint32_t process,
                   const struct call_row *row); /* adds to earlier rows */
+void writer_line(struct writer *writer, uint32_t process, const struct line_row *row); /* likewise */
 /* In any order of threads; times of one thread rise. Rows are held until enough are there to write them by
  * thread, or until a flush. */
 void writer_sample(struct writer *writer, const struct sample_row *row);
@@ -73,6 +74,9 @@ void writer_meta(struct writer *writer, const char *key, const char *value);
 void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size);
 /* The definitions made so far, but for threads, of which there may be too many. Borrowed until the next call. */
 const struct recording *writer_known(const struct writer *writer);
+uint32_t writer_thread_count(const struct writer *writer);
+/* 0, or -1 with the first failure of its life. */
+int writer_state(const struct writer *writer, struct err *err);
 
 /* Sends what was gathered as chunks. Cheap when there is nothing. */
 int writer_flush(struct writer *writer);
@@ -82,9 +86,6 @@ uint64_t writer_bytes_written(const struct writer *writer);
 int writer_close(struct writer *writer, struct err *err);
 /* Frees without the END chunk: what a crash would have left. */
 void writer_abandon(struct writer *writer);
-
-/* A whole recording in one go (converting, merging, tests). */
-int writer_put_recording(struct writer *writer, const struct recording *recording);
 
 /* A sink that appends to a `struct bytes` given as context. */
 writer_sink writer_sink_bytes;

@@ -14,6 +14,7 @@
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/request.h"
+#include "store/rewrite.h"
 #include "store/writer.h"
 #include "tests/live_sample.h"
 #include "tests/store_sample.h"
@@ -232,7 +233,7 @@ static struct bytes live_file(size_t *half)
     live_program(&recording);
     live_samples(&recording, 0, 50, 2, NODE_DEEP, SAMPLE_RUNNING);
     live_samples(&recording, 0, 30, 1, NODE_WORK, SAMPLE_RUNNING);
-    writer_put_recording(writer, &recording);
+    rewrite_recording(writer, &recording, NULL);
     writer_flush(writer);
     *half = file.size;
     for (uint32_t i = 0; i < recording.samples_count; i++) {

@@ -23,6 +23,7 @@
 #include "store/reader.h"
 #include "store/record.h"
 #include "store/recording.h"
+#include "store/rewrite.h"
 #include "store/writer.h"
 
 enum { RUN = SAMPLE_RUNNING, GIL = SAMPLE_RUNNING | SAMPLE_GIL };
@@ -106,7 +107,7 @@ static void samples_are_small(void **state)
     struct bytes file = {0};
     struct writer *writer =
         writer_new(&(struct writer_options){writer_sink_bytes, &file, compress_zstd}, NULL);
-    assert_int_equal(writer_put_recording(writer, &recording), 0);
+    assert_int_equal(rewrite_recording(writer, &recording, NULL), 0);
     assert_int_equal(writer_close(writer, NULL), 0);
     assert_true(file.size < 600000); /* six bytes each; written by turns of threads */
     assert_int_equal(reader_read(file.data, file.size, "file", &again, NULL), 0);

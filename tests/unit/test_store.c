@@ -15,6 +15,7 @@
 #include "store/natives.h"
 #include "store/reader.h"
 #include "store/record.h"
+#include "store/rewrite.h"
 #include "tests/store_sample.h"
 
 static void read_good(const struct bytes *file, struct recording *recording)
@@ -103,8 +104,26 @@ static void assert_samples(const struct recording *recording)
     }
 }
 
+/* Rows of equal lines are added up; of min and max those that say least and most. */
+static void assert_lines(const struct recording *recording)
+{
+    const struct line_row expected[] = {{1, 1, 4, 1, 50, 50, 50, 50},
+                                        {1, 1, 5, 5, 1600, 400, 100, 600},
+                                        {2, 1, 1u << 30, 1, UINT64_C(1) << 40, 0, 0, 0}};
+    assert_int_equal(recording->lines_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct line_row *row = &recording->lines[i];
+        assert_true(row->thread == expected[i].thread && row->code == expected[i].code);
+        assert_int_equal(row->line, expected[i].line);
+        assert_int_equal(row->hits, expected[i].hits);
+        assert_true(row->total_ns == expected[i].total_ns && row->self_ns == expected[i].self_ns);
+        assert_true(row->min_ns == expected[i].min_ns && row->max_ns == expected[i].max_ns);
+    }
+}
+
 static void assert_data(const struct recording *recording)
 {
+    assert_lines(recording);
     assert_int_equal(recording->calls_count, 3);
     assert_int_equal(recording->calls[1].calls, 15);
     assert_true(recording->calls[1].self_ns == (UINT64_C(1) << 40) + 50);
@@ -163,8 +182,8 @@ static void whole_recordings_are_copied_and_merged(void **state)
     struct recording recording = {0}, both = {0};
     read_good(&file, &recording);
     struct writer *writer = writer_new(&(struct writer_options){writer_sink_bytes, &merged, NULL}, NULL);
-    assert_int_equal(writer_put_recording(writer, &recording), 0);
-    assert_int_equal(writer_put_recording(writer, &recording), 0);
+    assert_int_equal(rewrite_recording(writer, &recording, NULL), 0);
+    assert_int_equal(rewrite_recording(writer, &recording, NULL), 0);
     assert_int_equal(writer_close(writer, NULL), 0);
     read_good(&merged, &both);
     assert_int_equal(both.codes_count, recording.codes_count); /* equal definitions are shared */
@@ -176,6 +195,9 @@ static void whole_recordings_are_copied_and_merged(void **state)
     assert_int_equal(both.threads[4].process, 4);
     assert_int_equal(both.calls_count, 6);
     assert_int_equal(both.calls[4].thread, 3);
+    assert_int_equal(both.lines_count, 6);
+    assert_int_equal(both.lines[4].thread, 3);
+    assert_int_equal(both.lines[4].hits, 5);
     assert_int_equal(both.calls[4].calls, 15);
     recording_clear(&recording);
     recording_clear(&both);
@@ -307,9 +329,9 @@ static void ids_after_a_lost_chunk_are_still_right(void **state)
     assert_int_equal(recording.calls_count, 0);
     assert_string_equal(recording_meta(&recording, "mode"), "trace");
     assert_string_equal(recording_text(&recording, recording.notes[0].text), "rows lost");
-    /* 2 + 1 + 1 rows of calls, 5 samples, one function, one edge, the updates of process 1 and of a code's
+    /* 2 + 1 + 1 rows of calls, 4 of lines, 5 samples, one function, one edge, the updates of process 1 and of a code's
      * flags, and two nodes below those that were lost */
-    assert_int_equal(recording.damage.orphaned_rows, 17);
+    assert_int_equal(recording.damage.orphaned_rows, 21);
     recording_clear(&recording);
     bytes_clear(&file);
 }

@@ -1,0 +1,177 @@
+/* sonde line: hits and time of every line of chosen functions. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/commands.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "show/report_text.h"
+#include "store/recording.h"
+
+#define MEMORY_BYTES ((int64_t)64 << 20)
+#define HOT_MAX      1000
+
+struct values {
+    const char *output;
+    const char *format;
+    struct option_list functions;
+    const char *setup;
+    int64_t hot;
+    bool view;
+    const char *unit;
+    bool skip_zero;
+    bool threads;
+    bool follow;
+    const char *module, *code;
+    const char *embed_source;
+};
+
+static const struct values defaults = {.hot = 10, .follow = true, .embed_source = "auto"};
+
+static int check_unit(const char *text, struct err *err)
+{
+    char *end;
+    double unit = text ? strtod(text, &end) : 1;
+    if (text && (end == text || *end || !(unit > 0 && unit <= 1e6)))
+        return err_set(err, "--unit must be a number of seconds such as 1e-6; '%s' is none", text);
+    return 0;
+}
+
+static int check(const struct values *values, struct err *err)
+{
+    for (size_t i = 0; i < values->functions.count; i++)
+        if (!values->functions.items[i][0] || strchr(values->functions.items[i], '\n'))
+            return err_set(err, "--function must name a function, class, module, file or file:line");
+    if (values->hot < 0 || values->hot > HOT_MAX)
+        return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
+    if (values->setup && access(values->setup, R_OK) != 0)
+        return err_set_errno(err, "cannot read the set-up script %s", values->setup);
+    return check_unit(values->unit, err);
+}
+
+static void put_settings(const struct values *values, struct bytes *out)
+{
+    bytes_putf(out, "lines=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->follow,
+               values->threads, MEMORY_BYTES);
+    bytes_putf(out, "hot=%" PRId64 "\n", values->functions.count ? 0 : values->hot);
+    if (values->setup)
+        bytes_putf(out, "setup=%s\n", values->setup);
+    for (size_t i = 0; i < values->functions.count; i++)
+        bytes_putf(out, "line_target=%s\n", values->functions.items[i]);
+    bytes_put_u8(out, 0);
+}
+
+static int print_lines(const struct run *run, const struct recording *recording, struct err *err)
+{
+    const struct report_options options = {
+        .name = run->path,
+        .terminal = {.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
+                     .color = message_has_color(stdout)},
+    };
+    return report_text_print(recording, &options, stdout, err);
+}
+
+static void tell_what_came(const struct run *run, const struct recording *recording)
+{
+    uint64_t hits = 0;
+    for (uint32_t i = 0; i < recording->lines_count; i++)
+        hits += recording->lines[i].hits;
+    for (uint32_t i = 0; i < recording->notes_count; i++)
+        if (recording->notes[i].kind == NOTE_WARNING || recording->notes[i].kind == NOTE_LOSS)
+            message_warn("%s", recording_text(recording, recording->notes[i].text));
+    message_hint("%" PRIu64 " line hits in %.3f s: %s", hits, (double)run->elapsed_ns / 1e9, run->path);
+}
+
+static int close_lines(const struct run *run, const void *raw)
+{
+    const struct values *values = raw;
+    struct recording recording = {0};
+    struct err err = {0};
+    if (!run->can_be_read)
+        return 0;
+    int result = input_read(run->path, &recording, &err);
+    if (result == 0) {
+        tell_what_came(run, &recording);
+        if (values->view)
+            result = print_lines(run, &recording, &err);
+        else
+            message_hint("look at it with: sonde report %s", run->path);
+    }
+    recording_clear(&recording);
+    return result == 0 ? 0 : message_fail(&err);
+}
+
+static int run_line(void *raw, int argc, char **argv)
+{
+    const struct values *values = raw;
+    struct err err = {0};
+    struct bytes settings = {0};
+    if (check(values, &err) < 0)
+        return message_fail(&err);
+    put_settings(values, &settings);
+    const struct run_options options = {
+        .mode = "line",
+        .output = values->output,
+        .format = values->format,
+        .settings = (char *)settings.data,
+        .embed_source = values->embed_source,
+        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+    };
+    int code = run_command(&options, close_lines, values);
+    bytes_clear(&settings);
+    return code;
+}
+
+static const struct option options[] = {
+    {"function", 'f', OPTION_LIST, "TARGET", offsetof(struct values, functions), NULL,
+     "Time the lines of this function, class, module, package or file: a dotted name, a path, or file:line. "
+     "May be given several times. A name without dots is looked for in the program's main file."},
+    {"setup", 's', OPTION_TEXT, "FILE", offsetof(struct values, setup), NULL,
+     "Run this Python file first, in a namespace of its own, without timing it."},
+    {"hot", 0, OPTION_NUMBER, "N", offsetof(struct values, hot), NULL,
+     "Without a target: sample the program, and time the lines of the N functions that take the most time, "
+     "in the same run (default 10)."},
+    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
+     "Where the recording goes; x.lprof makes a file for line_profiler. %r, %p, %h and %{NAME} stand for "
+     "rank, process, host and environment variable. Otherwise NAME.<run id>.sonde."},
+    {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
+     "What FILE is to be: sonde, lprof, or a format of `sonde export`; otherwise FILE's suffix decides."},
+    {"view", 'v', OPTION_FLAG, NULL, offsetof(struct values, view), NULL,
+     "Print the lines to standard output when the program has ended."},
+    {"unit", 'u', OPTION_TEXT, "SECONDS", offsetof(struct values, unit), NULL,
+     "The unit of times that --view prints (default 1e-6)."},
+    {"skip-zero", 'z', OPTION_FLAG, NULL, offsetof(struct values, skip_zero), NULL,
+     "Leave functions out of --view that were never called."},
+    {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
+     "Keep the times of each thread apart."},
+    RUN_SOURCE_OPTION(struct values),
+    RUN_TARGET_OPTIONS(struct values),
+    {0},
+};
+
+const struct command command_line = {
+    .name = "line",
+    .group = "Record",
+    .summary = "Record hits and time of every line of chosen functions",
+    .arguments = RUN_ARGUMENTS,
+    .description =
+        "Runs the program under its own interpreter and counts, for each line of the chosen functions, how "
+        "often it ran and how long it took: with the functions that it called, and without.\n\n"
+        "Functions are chosen by -f, by @profile in the program (which needs no import and means nothing "
+        "when sonde does not run it), or, without either, by sampling the program first.\n\n"
+        "Code that is not chosen runs at full speed.",
+    .examples = "sonde line sim.py --steps 10\tthe lines of the functions that take the most time\n"
+                "sonde line -f solve -f Grid.step -v sim.py\tof these, printed at the end\n"
+                "sonde line -f sim.forces -o sim.lprof -m sim\ta file for python -m line_profiler\n"
+                "mpirun -n 4 sonde line -o s.lprof%r sim.py\tone file for each rank\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_size = sizeof(struct values),
+    .has_target = true,
+    .run = run_line,
+};

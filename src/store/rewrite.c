@@ -1,0 +1,220 @@
+#include "store/rewrite.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "store/natives.h"
+#include "store/recording.h"
+#include "store/writer.h"
+
+/* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
+struct translation {
+    struct natives natives; /* of the recording */
+    uint32_t *strings, *codes, *nodes, *modules;
+    uint32_t process_shift, thread_shift;
+};
+
+static uint32_t shifted(uint32_t id, uint32_t shift)
+{
+    return id ? id + shift : 0;
+}
+
+static void put_strings(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    for (uint32_t id = 1; id < from->strings.count; id++)
+        to->strings[id] = writer_string(writer, recording_text(from, id), strings_size(&from->strings, id));
+}
+
+static struct symbol translated_symbol(const struct symbol *symbol, const struct translation *to)
+{
+    return (struct symbol){to->codes[symbol->code], to->strings[symbol->name], to->strings[symbol->file],
+                           symbol->line, to->codes[symbol->inlined_in]};
+}
+
+/* Those without a name are told apart by their addresses, or by what they swallowed. */
+static uint32_t put_code(struct writer *writer, uint32_t id, const struct code *code,
+                         const struct translation *to)
+{
+    const struct code_address *address = natives_address(&to->natives, id);
+    const struct symbol *symbol = natives_symbol(&to->natives, id);
+    if (address)
+        return writer_native_code(writer, to->modules[address->module], address->offset);
+    if (!symbol)
+        return writer_code(writer, code);
+    struct symbol inlining = translated_symbol(symbol, to);
+    return writer_inlining_code(writer, &inlining);
+}
+
+static void put_codes(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    for (uint32_t id = 1; id < from->codes_count; id++) {
+        struct code code = from->codes[id];
+        code.name = to->strings[code.name];
+        code.qualname = to->strings[code.qualname];
+        code.file = to->strings[code.file];
+        code.module = to->strings[code.module];
+        to->codes[id] = put_code(writer, id, &code, to);
+        writer_update_code(writer, to->codes[id], &code);
+    }
+}
+
+static void put_modules(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    for (uint32_t id = 1; id < from->modules_count; id++) {
+        struct module module = from->modules[id];
+        module.path = to->strings[module.path];
+        module.build_id = to->strings[module.build_id];
+        to->modules[id] = writer_module(writer, &module);
+    }
+}
+
+static void put_natives(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->mappings_count; i++) {
+        struct mapping mapping = from->mappings[i];
+        mapping.process = shifted(mapping.process, to->process_shift);
+        mapping.module = to->modules[mapping.module];
+        writer_mapping(writer, &mapping);
+    }
+    for (uint32_t id = 1; id < from->codes_count; id++) {
+        const struct symbol *symbol = natives_symbol(&to->natives, id);
+        if (!symbol || !natives_address(&to->natives, id))
+            continue;
+        struct symbol translated = translated_symbol(symbol, to);
+        writer_symbol(writer, &translated);
+    }
+}
+
+static void put_nodes(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    for (uint32_t id = 1; id < from->nodes_count; id++) {
+        struct node node = from->nodes[id];
+        node.parent = to->nodes[node.parent];
+        node.code = to->codes[node.code];
+        to->nodes[id] = writer_node(writer, &node);
+    }
+}
+
+static void put_processes(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t id = 1; id < from->processes_count; id++) {
+        struct process process = from->processes[id];
+        process.parent = shifted(process.parent, to->process_shift);
+        process.host = to->strings[process.host];
+        process.command = to->strings[process.command];
+        process.python = to->strings[process.python];
+        process.exe = to->strings[process.exe];
+        writer_process(writer, &process);
+    }
+    for (uint32_t id = 1; id < from->threads_count; id++) {
+        struct thread thread = from->threads[id];
+        thread.process = shifted(thread.process, to->process_shift);
+        thread.name = to->strings[thread.name];
+        writer_thread(writer, &thread);
+    }
+}
+
+static void put_flat(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->functions_count; i++) {
+        struct flat_function row = from->functions[i];
+        row.code = to->codes[row.code];
+        writer_function(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->edges_count; i++) {
+        struct flat_edge row = from->edges[i];
+        row.caller = to->codes[row.caller];
+        row.callee = to->codes[row.callee];
+        writer_edge(writer, &row);
+    }
+}
+
+static void put_samples(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->samples_count; i++) {
+        struct sample_row row = from->samples[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_sample(writer, &row);
+    }
+}
+
+static void put_sources(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->sources_count; i++) {
+        const struct source_file *source = &from->sources[i];
+        writer_source(writer, to->strings[source->file], recording_source_text(from, source),
+                      source->size_bytes);
+    }
+}
+
+static void put_calls(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->calls_count; i++) {
+        struct call_row row = from->calls[i];
+        uint32_t process = shifted(from->threads[row.thread].process, to->process_shift);
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_calls(writer, process, &row);
+    }
+}
+
+static void put_lines(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->lines_count; i++) {
+        struct line_row row = from->lines[i];
+        uint32_t process = shifted(from->threads[row.thread].process, to->process_shift);
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.code = to->codes[row.code];
+        writer_line(writer, process, &row);
+    }
+}
+
+static void put_data(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    put_calls(writer, from, to);
+    put_lines(writer, from, to);
+    put_samples(writer, from, to);
+    put_flat(writer, from, to);
+    put_sources(writer, from, to);
+    for (uint32_t i = 0; i < from->notes_count; i++) {
+        struct note note = from->notes[i];
+        note.process = shifted(note.process, to->process_shift);
+        note.text = to->strings[note.text];
+        writer_note(writer, &note);
+    }
+    for (uint32_t i = 0; i < from->metas_count; i++)
+        writer_meta(writer, recording_text(from, from->metas[i].key),
+                    recording_text(from, from->metas[i].value));
+}
+
+int rewrite_recording(struct writer *writer, const struct recording *recording, struct err *err)
+{
+    struct translation to = {
+        .strings = calloc((size_t)recording->strings.count + 1, sizeof *to.strings),
+        .codes = calloc((size_t)recording->codes_count + 1, sizeof *to.codes),
+        .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
+        .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
+        .process_shift = writer_known(writer)->processes_count - 1,
+        .thread_shift = writer_thread_count(writer),
+    };
+    int result = -1;
+    if (!to.strings || !to.codes || !to.nodes || !to.modules) {
+        err_set(err, "out of memory while writing a recording");
+    } else if (natives_init(&to.natives, recording, err) == 0) {
+        put_strings(writer, recording, &to);
+        put_modules(writer, recording, &to);
+        put_codes(writer, recording, &to);
+        put_nodes(writer, recording, &to);
+        put_processes(writer, recording, &to);
+        put_natives(writer, recording, &to);
+        put_data(writer, recording, &to);
+        result = writer_state(writer, err);
+    }
+    free(to.strings);
+    free(to.codes);
+    free(to.nodes);
+    free(to.modules);
+    natives_clear(&to.natives);
+    return result;
+}
