@@ -1,0 +1,172 @@
+/* store_reading: reads a file that must be readable, and asserts that it is the sample. Include after cmocka.h. */
+#ifndef SONDE_TESTS_STORE_READING_H
+#define SONDE_TESTS_STORE_READING_H
+
+#include "store/chunk.h"
+#include "store/natives.h"
+#include "store/reader.h"
+#include "tests/store_sample.h"
+
+static inline void read_good(const struct bytes *file, struct recording *recording)
+{
+    struct err err = {0};
+    assert_int_equal(reader_read(file->data, file->size, "sample", recording, &err), 0);
+    assert_true(sample_invariants_hold(recording));
+}
+
+static inline void assert_definitions(const struct recording *recording)
+{
+    assert_int_equal(recording->codes_count, 6);
+    assert_string_equal(recording_text(recording, recording->codes[1].name), "main");
+    assert_string_equal(recording_text(recording, recording->codes[1].file), "a.py");
+    assert_int_equal(recording->codes[1].line, 3);
+    assert_int_equal(recording->codes[2].kind, CODE_C);
+    assert_int_equal(recording->codes[2].flags, CODE_THROTTLED);
+    assert_int_equal(recording->nodes_count, 5);
+    assert_int_equal(recording->nodes[2].parent, 1);
+    assert_int_equal(recording->nodes[2].code, 2);
+    assert_int_equal(recording->nodes[2].line, 7);
+    assert_int_equal(recording->processes_count, 3);
+    assert_int_equal(recording->processes[1].exit_code, -9);
+    assert_int_equal(recording->processes[1].end_ns, 77);
+    assert_int_equal(recording->processes[1].rank, UINT32_MAX);
+    assert_string_equal(recording_text(recording, recording->processes[1].command), SAMPLE_COMMAND);
+    assert_int_equal(recording->processes[2].rank, 3);
+    assert_int_equal(recording->processes[2].parent, 1);
+    assert_int_equal(recording->threads_count, 3);
+    assert_string_equal(recording_text(recording, recording->threads[2].name), "pool");
+    assert_int_equal(recording->threads[2].process, 2);
+}
+
+/* reduce, inlined in cos, and an address without a name. */
+static inline void assert_natives(const struct recording *recording)
+{
+    struct natives natives;
+    assert_int_equal(natives_init(&natives, recording, NULL), 0);
+    assert_int_equal(recording->modules_count, 2);
+    const struct module *module = &recording->modules[1];
+    assert_string_equal(recording_text(recording, module->path), "/usr/lib/libm.so.6");
+    assert_string_equal(recording_text(recording, module->build_id), "0123456789abcdef");
+    assert_int_equal(module->size_bytes, 900000);
+    const struct mapping *mapping = &recording->mappings[0];
+    assert_true(mapping->start == 0x7f0000001000 && mapping->end == 0x7f0000009000);
+    assert_int_equal(mapping->file_offset, 0x1000);
+    assert_int_equal(mapping->since_ns, 5);
+    uint32_t named = recording->nodes[3].code, nameless = recording->nodes[4].code;
+    assert_int_equal(natives_address(&natives, named)->offset, 0x1234);
+    assert_int_equal(natives_address(&natives, named)->module, 1);
+    const struct symbol *inner = natives_symbol(&natives, named);
+    assert_string_equal(recording_text(recording, inner->name), "reduce");
+    assert_int_equal(inner->line, 7);
+    const struct symbol *outer = natives_symbol(&natives, inner->inlined_in);
+    assert_string_equal(recording_text(recording, outer->name), "cos");
+    assert_string_equal(recording_text(recording, outer->file), "s_sin.c");
+    assert_int_equal(outer->line, 20);
+    assert_int_equal(outer->inlined_in, 0);
+    assert_null(natives_address(&natives, outer->code));
+    assert_true(natives_address(&natives, nameless)->offset == UINT64_C(1) << 60);
+    assert_null(natives_symbol(&natives, nameless));
+    assert_int_equal(recording->codes[nameless].flags, CODE_INTERNAL);
+    assert_null(natives_address(&natives, 1)); /* a code with a name */
+    natives_clear(&natives);
+}
+
+/* By thread, then time, as they were written. */
+static inline void assert_samples(const struct recording *recording)
+{
+    const struct sample_row expected[] = {
+        {.time_ns = 1000, .weight_ns = 1000, .thread = 1, .node = 2, .count = 1, .state = 7},
+        {.time_ns = 2100, .weight_ns = 1000, .thread = 1, .node = 1, .count = 1, .state = 3},
+        {.time_ns = UINT64_C(1) << 50, .thread = 1, .count = 1},
+        {.time_ns = 3000, .weight_ns = 1000, .thread = 2, .node = 1, .count = 1},
+        {.time_ns = 4000, .weight_ns = 2000, .thread = 2, .node = 2, .count = 2, .state = 1},
+    };
+    assert_int_equal(recording->samples_count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct sample_row *row = &recording->samples[i];
+        assert_true(row->time_ns == expected[i].time_ns);
+        assert_int_equal(row->weight_ns, expected[i].weight_ns);
+        assert_int_equal(row->thread, expected[i].thread);
+        assert_int_equal(row->node, expected[i].node);
+        assert_int_equal(row->count, expected[i].count);
+        assert_int_equal(row->state, expected[i].state);
+    }
+}
+
+/* Rows of equal lines are added up; of min and max those that say least and most. */
+static inline void assert_lines(const struct recording *recording)
+{
+    const struct line_row expected[] = {{1, 1, 4, 1, 50, 50, 50, 50},
+                                        {1, 1, 5, 5, 1600, 400, 100, 600},
+                                        {2, 1, 1u << 30, 1, UINT64_C(1) << 40, 0, 0, 0}};
+    assert_int_equal(recording->lines_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct line_row *row = &recording->lines[i];
+        assert_true(row->thread == expected[i].thread && row->code == expected[i].code);
+        assert_int_equal(row->line, expected[i].line);
+        assert_int_equal(row->hits, expected[i].hits);
+        assert_true(row->total_ns == expected[i].total_ns && row->self_ns == expected[i].self_ns);
+        assert_true(row->min_ns == expected[i].min_ns && row->max_ns == expected[i].max_ns);
+    }
+}
+
+static inline void assert_data(const struct recording *recording)
+{
+    assert_lines(recording);
+    assert_int_equal(recording->calls_count, 3);
+    assert_int_equal(recording->calls[1].calls, 15);
+    assert_true(recording->calls[1].self_ns == (UINT64_C(1) << 40) + 50);
+    assert_int_equal(recording->calls[2].thread, 2);
+    assert_int_equal(recording->calls[2].self_ns, 7);
+    assert_samples(recording);
+    assert_int_equal(recording->functions_count, 1);
+    assert_int_equal(recording->functions[0].total_ns, 900);
+    assert_int_equal(recording->edges_count, 1);
+    assert_int_equal(recording->edges[0].callee, 2);
+    assert_int_equal(recording->notes_count, 1);
+    assert_int_equal(recording->notes[0].count, 9);
+    assert_string_equal(recording_text(recording, recording->notes[0].text), "rows lost");
+    assert_string_equal(recording_meta(recording, "mode"), "trace");
+    assert_null(recording_meta(recording, "absent"));
+    assert_int_equal(recording->sources_count, 2);
+    const struct source_file *source = recording_source(recording, recording->codes[1].file);
+    assert_non_null(source);
+    assert_int_equal(source->size_bytes, 16);
+    assert_memory_equal(recording_source_text(recording, source), "import b\nlen(b)\n", 16);
+    assert_null(recording_source(recording, recording->metas[0].value));
+}
+
+static inline void assert_sample(const struct recording *recording)
+{
+    assert_definitions(recording);
+    assert_natives(recording);
+    assert_data(recording);
+    assert_true(recording->damage.complete);
+    assert_false(recording->damage.truncated);
+    assert_int_equal(recording->damage.damaged_chunks, 0);
+    assert_int_equal(recording->damage.skipped_bytes, 0);
+}
+
+/* Where each chunk begins, and after them the end of the file. */
+struct layout {
+    size_t at[16];
+    size_t count;
+};
+
+static inline struct layout layout_of(const struct bytes *file)
+{
+    struct layout layout = {0};
+    size_t offset = CHUNK_FILE_BYTES;
+    while (offset < file->size) {
+        struct chunk chunk;
+        assert_true(chunk_get(file->data + offset, &chunk));
+        layout.at[layout.count++] = offset;
+        offset += CHUNK_HEADER_BYTES + chunk.stored_bytes;
+    }
+    assert_int_equal(offset, file->size);
+    layout.at[layout.count] = offset;
+    assert_true(layout.count >= 6);
+    return layout;
+}
+
+#endif
