@@ -6,11 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/closing.h"
 #include "cli/commands.h"
-#include "cli/input.h"
 #include "cli/message.h"
 #include "cli/run.h"
-#include "show/report_text.h"
 #include "store/recording.h"
 
 #define MEMORY_BYTES ((int64_t)64 << 20)
@@ -66,17 +65,7 @@ static void put_settings(const struct values *values, struct bytes *out)
     bytes_put_u8(out, 0);
 }
 
-static int print_lines(const struct run *run, const struct recording *recording, struct err *err)
-{
-    const struct report_options options = {
-        .name = run->path,
-        .terminal = {.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
-                     .color = message_has_color(stdout)},
-    };
-    return report_text_print(recording, &options, stdout, err);
-}
-
-static void tell_what_came(const struct run *run, const struct recording *recording)
+static void tell(const struct run *run, const struct recording *recording)
 {
     uint64_t hits = 0;
     for (uint32_t i = 0; i < recording->lines_count; i++)
@@ -90,20 +79,7 @@ static void tell_what_came(const struct run *run, const struct recording *record
 static int close_lines(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
-    struct recording recording = {0};
-    struct err err = {0};
-    if (!run->can_be_read)
-        return 0;
-    int result = input_read(run->path, &recording, &err);
-    if (result == 0) {
-        tell_what_came(run, &recording);
-        if (values->view)
-            result = print_lines(run, &recording, &err);
-        else
-            message_hint("look at it with: sonde report %s", run->path);
-    }
-    recording_clear(&recording);
-    return result == 0 ? 0 : message_fail(&err);
+    return closing_tell_run(run, tell, values->view, (struct report_options){0});
 }
 
 static int run_line(void *raw, int argc, char **argv)

@@ -4,16 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analyse/ranking.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/closing.h"
 #include "cli/commands.h"
-#include "cli/input.h"
 #include "cli/message.h"
 #include "cli/run.h"
-#include "show/report_text.h"
 #include "store/recording.h"
 
 #define MEMORY_BYTES ((int64_t)256 << 20)
@@ -108,40 +106,18 @@ static uint64_t sum_calls(const struct recording *recording)
     return calls;
 }
 
-static int print_table(const struct values *values, const struct run *run, const struct recording *recording,
-                       struct err *err)
+static void tell(const struct run *run, const struct recording *recording)
 {
-    const struct report_options options = {
-        .name = run->path,
-        .sort = values->sort.items,
-        .sort_count = values->sort.count,
-        .terminal = {.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
-                     .color = message_has_color(stdout)},
-    };
-    return report_text_print(recording, &options, stdout, err);
+    tell_notes(recording);
+    message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(recording),
+                 (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es", run->path);
 }
 
-/* What came of it: a line on standard error, and the table when it was asked for. */
 static int close_trace(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
-    struct recording recording = {0};
-    struct err err = {0};
-    if (!run->can_be_read)
-        return 0;
-    int result = input_read(run->path, &recording, &err);
-    if (result == 0) {
-        tell_notes(&recording);
-        message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(&recording),
-                     (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es",
-                     run->path);
-        if (values->print)
-            result = print_table(values, run, &recording, &err);
-        else
-            message_hint("look at it with: sonde report %s", run->path);
-    }
-    recording_clear(&recording);
-    return result == 0 ? 0 : message_fail(&err);
+    const struct report_options report = {.sort = values->sort.items, .sort_count = values->sort.count};
+    return closing_tell_run(run, tell, values->print, report);
 }
 
 static int run_trace(void *raw, int argc, char **argv)

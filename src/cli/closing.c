@@ -1,0 +1,37 @@
+#include "cli/closing.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/input.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "store/recording.h"
+
+static int print(const struct run *run, const struct recording *recording, struct report_options *report,
+                 struct err *err)
+{
+    report->name = run->path;
+    report->terminal = (struct terminal){.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
+                                         .color = message_has_color(stdout)};
+    return report_text_print(recording, report, stdout, err);
+}
+
+int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, struct report_options report)
+{
+    struct recording recording = {0};
+    struct err err = {0};
+    if (!run->can_be_read)
+        return 0;
+    int result = input_read(run->path, &recording, &err);
+    if (result == 0) {
+        tell(run, &recording);
+        if (wanted)
+            result = print(run, &recording, &report, &err);
+        else
+            message_hint("look at it with: sonde report %s", run->path);
+    }
+    recording_clear(&recording);
+    return result == 0 ? 0 : message_fail(&err);
+}
