@@ -40,7 +40,7 @@ static int add(struct findings *findings, const char *topic, uint32_t code, doub
 /* What is about the run as a whole comes before what is about one detail of it. */
 static int rank(const struct finding *finding)
 {
-    static const char *const first[] = {"hot-function", "flat", "hot-path", NULL};
+    static const char *const first[] = {"hot-function", "hot-line", "flat", "hot-path", NULL};
     bool special = strcmp(finding->topic, "imports") == 0 || strcmp(finding->topic, "waiting") == 0;
     if (special && finding->share >= 0.5)
         return -1;

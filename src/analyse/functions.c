@@ -130,6 +130,24 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
     }
 }
 
+static bool has_only_lines(const struct recording *recording)
+{
+    return recording->lines_count && !recording->calls_count && !recording->samples_count &&
+           !recording->functions_count;
+}
+
+/* Where only total times are known, they are the own times, too. */
+static void sum_lines(struct sums *sums, const struct recording *recording, const struct selection *selection)
+{
+    for (uint32_t i = 0; i < recording->lines_count; i++) {
+        const struct line_row *line = &recording->lines[i];
+        if (!tree_selection_has(selection, recording, line->thread))
+            continue;
+        sums->functions->rows[line->code].self_ns += line->max_ns ? line->self_ns : line->total_ns;
+        sums->functions->rows[line->code].total_ns += line->total_ns;
+    }
+}
+
 int functions_compare_edges(const void *a, const void *b)
 {
     const struct edge_row *left = a, *right = b;
@@ -171,7 +189,8 @@ int functions_build_from(const struct recording *recording, const struct selecti
                          const struct tree *tree, struct functions *functions, struct err *err)
 {
     *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
-                                    .sampled = tree_is_sampled(recording)};
+                                    .sampled = tree_is_sampled(recording),
+                                    .from_lines = has_only_lines(recording)};
     struct sums sums = {.functions = functions};
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;
@@ -179,6 +198,8 @@ int functions_build_from(const struct recording *recording, const struct selecti
         sum_tree(&sums, tree);
     if (!sums.failed && tree_selection_is_all(selection))
         sum_flat(&sums, recording);
+    if (!sums.failed && functions->from_lines)
+        sum_lines(&sums, recording, selection);
     map_clear(&sums.places);
     free(sums.active);
     if (sums.failed) {

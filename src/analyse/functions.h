@@ -35,7 +35,8 @@ struct functions {
     uint64_t total_ns; /* sum of self times */
     uint64_t total_calls, total_primitive_calls;
     uint64_t total_samples;
-    bool sampled; /* there are samples instead of calls */
+    bool sampled;    /* there are samples instead of calls */
+    bool from_lines; /* there are only line times: these are their sums, and calls are not known */
 };
 
 int functions_build(const struct recording *recording, const struct selection *selection,

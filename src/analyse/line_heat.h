@@ -1,6 +1,7 @@
 /*
  * line_heat: what each line of one source file cost: its own time (the line ran) and its total time (the line was on
- * the stack, counted once where a stack passes it several times). Only samples know lines.
+ * the stack, counted once where a stack passes it several times). Of functions whose lines were timed these are the times
+ * of the lines, which include recursion; of others, what samples know.
  */
 #ifndef SONDE_ANALYSE_LINE_HEAT_H
 #define SONDE_ANALYSE_LINE_HEAT_H
@@ -14,6 +15,7 @@ struct selection;
 struct line_heat_row {
     uint64_t self_ns, total_ns;
     uint64_t samples; /* that the line ran */
+    uint64_t hits;    /* exactly, where it was timed */
 };
 
 /* Rows by line, [0] unused. Owned. */

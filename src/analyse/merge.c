@@ -282,7 +282,7 @@ static void add_lines(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->lines_count && !remap->failed; i++) {
         struct line_row row = remap->from->lines[i];
-        row.thread = remap->threads[row.thread];
+        row.thread = remap->threads ? remap->threads[row.thread] : 0;
         row.code = carry_code(remap, row.code);
         if (recording_add_line(&remap->merge->result, &row) == UINT32_MAX)
             remap->failed = true;
@@ -430,6 +430,16 @@ int merge_add_functions(struct merge *merge, const struct recording *recording,
         add_inlinings(&remap);
         add_function_table(&remap, functions);
     }
+    return finish_add(&remap, err);
+}
+
+/* Summed at once, so that memory does not grow with the number of recordings. */
+int merge_add_lines(struct merge *merge, const struct recording *recording, struct err *err)
+{
+    struct remap remap;
+    if (remap_init(&remap, merge, recording) == 0)
+        add_lines(&remap);
+    recording_compact_lines(&merge->result);
     return finish_add(&remap, err);
 }
 

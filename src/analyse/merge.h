@@ -37,6 +37,9 @@ int merge_add_totals(struct merge *merge, const struct recording *recording, str
 int merge_add_functions(struct merge *merge, const struct recording *recording,
                         const struct functions *functions, struct err *err);
 
+/* Only line times, threads added up, and metas. */
+int merge_add_lines(struct merge *merge, const struct recording *recording, struct err *err);
+
 /* Gives the sum to `recording` (must be empty); the merge is empty afterwards. */
 int merge_take(struct merge *merge, struct recording *recording, struct err *err);
 void merge_clear(struct merge *merge);

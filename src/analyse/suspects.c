@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/labels.h"
+#include "analyse/line_suspects.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/quantity.h"
@@ -57,6 +58,8 @@ int suspects_init(struct suspects *suspects, const struct recording *recording,
     struct depths depths = {.suspects = suspects};
     if (!tree && tree_build(recording, selection, &suspects->own_tree, err) < 0)
         return -1;
+    if (line_table_build(recording, selection, GROUP_FUNCTION, &suspects->lines, err) < 0)
+        return -1;
     suspects->tree = tree ? tree : &suspects->own_tree;
     depths.active = calloc((size_t)recording->codes_count + 1, sizeof *depths.active);
     if (!depths.active)
@@ -69,6 +72,7 @@ int suspects_init(struct suspects *suspects, const struct recording *recording,
 void suspects_clear(struct suspects *suspects)
 {
     tree_clear(&suspects->own_tree);
+    line_table_clear(&suspects->lines);
     *suspects = (struct suspects){0};
 }
 
@@ -222,6 +226,8 @@ static double look_waiting(const struct suspects *suspects, struct bytes *text, 
 
 static double look_hot_function(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
+    if (suspects->functions->from_lines && suspects->lines.sums_only)
+        return 0; /* own times are not known */
     const struct function_row *row = costliest(suspects);
     double share = row ? share_of(suspects, row->self_ns) : 0;
     if (share < HOT_MIN_SHARE || (is_c(suspects, row->code) && is_wait(name_of(suspects, row->code))))
@@ -253,7 +259,8 @@ static double look_flat(const struct suspects *suspects, struct bytes *text, uin
     uint32_t count = suspects->functions->row_count;
     const struct function_row *most = costliest(suspects);
     uint64_t *times = most ? malloc(count * sizeof *times) : NULL;
-    if (!times || share_of(suspects, most->self_ns) >= HOT_MIN_SHARE || count < 20) {
+    if (!times || share_of(suspects, most->self_ns) >= HOT_MIN_SHARE || count < 20 ||
+        suspects->functions->from_lines) {
         free(times);
         return 0;
     }
@@ -543,6 +550,8 @@ static double look_regex(const struct suspects *suspects, struct bytes *text, ui
 const struct suspect suspects_list[] = {
     {"waiting", look_waiting},
     {"hot-function", look_hot_function},
+    {"hot-line", line_suspects_hot_line},
+    {"never-ran", line_suspects_never_ran},
     {"flat", look_flat},
     {"hot-path", look_hot_path},
     {"imports", look_imports},

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyse/functions.h"
+#include "analyse/line_table.h"
 #include "analyse/tree.h"
 
 struct bytes;
@@ -20,8 +21,9 @@ struct suspects {
     const struct functions *functions; /* borrowed */
     const struct tree *tree;           /* borrowed, or own_tree */
     struct tree own_tree;
-    uint32_t deepest_code; /* the function most often on one stack */
-    uint32_t deepest;      /* how often */
+    struct line_table lines; /* owned; threads together */
+    uint32_t deepest_code;   /* the function most often on one stack */
+    uint32_t deepest;        /* how often */
 };
 
 /* `tree`: the selection's, or NULL to have it built. */

@@ -23,7 +23,7 @@ static int check(const struct values *values, const struct conversion *conversio
     if (!conversion->format)
         return err_set(
             err, "export must be told the format: --format html, speedscope, flamegraph, collapsed, chrome, "
-                 "pstats or sonde");
+                 "pstats, lprof or sonde");
     if (strcmp(output, "-") == 0 && !conversion_is_text(conversion->format) && isatty(STDOUT_FILENO))
         return err_set(err, "%s is not for a terminal; name a file with -o", values->format);
     return 0;
@@ -61,7 +61,7 @@ static int run(void *given, int argc, char **argv)
 static const struct option options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", FIELD(format), conversion_names,
      "Otherwise the suffix of -o decides: .html, .speedscope.json or .json, .svg, .collapsed, .trace.json, "
-     ".prof, "
+     ".prof, .lprof, "
      ".sonde."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
     {"Which samples", .kind = OPTION_HEADING},

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyse/functions.h"
+#include "analyse/line_table.h"
 #include "analyse/merge.h"
 #include "analyse/native_stacks.h"
 #include "base/bytes.h"
@@ -16,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/staged.h"
+#include "export/lprof_writer.h"
 #include "export/pstats_writer.h"
 #include "import/formats.h"
 #include "store/compress.h"
@@ -30,11 +32,12 @@ struct values {
     bool keep_going;
 };
 
-/* The sum so far. For .prof it is all in `sum`. For .sonde the stacks have gone to the file already, and `sum`
+/* The sum so far. For .prof and .lprof it is all in `sum`. For .sonde the stacks have gone to the file already, and `sum`
  * holds the flat rows and metas. Either way memory does not grow with the number of files. */
 struct job {
     struct staged file;
-    struct writer *writer; /* NULL = a .prof file is made */
+    struct writer *writer; /* NULL = a .prof or .lprof file is made */
+    bool lines;            /* .lprof */
     struct merge sum;
     size_t added;
 };
@@ -80,7 +83,7 @@ static int refuse_foreign(const char *output, struct err *err)
     return err_set(err, "%s exists and is no recording; remove it, or name another output with -o", output);
 }
 
-/* pstats when all inputs that can be read are; a sonde file can hold every kind. */
+/* pstats or lprof when all inputs that can be read are; a sonde file can hold every kind. */
 static const char *common_format(const struct input_paths *inputs)
 {
     const struct format *common = NULL;
@@ -90,16 +93,19 @@ static const char *common_format(const struct input_paths *inputs)
             return "sonde";
         common = format ? format : common;
     }
-    return common && strcmp(common->name, "pstats") == 0 ? "pstats" : "sonde";
+    bool kept = common && (strcmp(common->name, "pstats") == 0 || strcmp(common->name, "lprof") == 0);
+    return kept ? common->name : "sonde";
 }
 
 static int job_open(struct job *job, const char *output, const char *format, struct err *err)
 {
-    if (strcmp(format, "sonde") != 0 && strcmp(format, "pstats") != 0)
-        return err_set(err, "cannot merge into the format %s; use --format sonde or pstats", format);
+    job->lines = strcmp(format, "lprof") == 0;
+    bool profile = job->lines || strcmp(format, "pstats") == 0;
+    if (!profile && strcmp(format, "sonde") != 0)
+        return err_set(err, "cannot merge into the format %s; use --format sonde, pstats or lprof", format);
     if (staged_open(&job->file, output, err) != 0)
         return -1;
-    if (strcmp(format, "pstats") == 0)
+    if (profile)
         return 0;
     struct writer_options options = {.sink = staged_append, .context = &job->file, .compress = compress_zstd};
     job->writer = writer_new(&options, err);
@@ -122,6 +128,13 @@ static int add_to_recording(struct job *job, const struct recording *recording, 
     if (rewrite_recording(job->writer, &stacks, err) != 0)
         return -1;
     return merge_add_totals(&job->sum, recording, err);
+}
+
+static int add_to_lines(struct job *job, const struct recording *recording, const char *path, struct err *err)
+{
+    if (!recording->lines_count)
+        message_warn("%s holds no line times and adds nothing", path);
+    return merge_add_lines(&job->sum, recording, err);
 }
 
 static int add_to_profile(struct job *job, const struct recording *recording, struct err *err)
@@ -166,7 +179,9 @@ static int add_file(struct job *job, const char *path, bool keep_going, struct e
     if (result == 0 && !job->writer) /* a .sonde file keeps the addresses */
         result = native_stacks_name(&recording, false, err);
     if (result == 0)
-        result = job->writer ? add_to_recording(job, &recording, err) : add_to_profile(job, &recording, err);
+        result = job->writer  ? add_to_recording(job, &recording, err)
+                 : job->lines ? add_to_lines(job, &recording, path, err)
+                              : add_to_profile(job, &recording, err);
     recording_clear(&recording);
     job->added += result == 0;
     return result;
@@ -182,17 +197,33 @@ static void show_progress(size_t done, size_t count)
         fprintf(stderr, "\rmerging %zu of %zu", done, count);
 }
 
-static int finish_profile(struct job *job, const struct recording *sum, struct err *err)
+static int put_functions(const struct recording *sum, struct bytes *out, struct err *err)
 {
     struct functions functions;
     if (functions_build(sum, &(struct selection){0}, &functions, err) != 0)
         return -1;
+    int result = pstats_writer_write(sum, &functions, out, err);
+    functions_clear(&functions);
+    return result;
+}
+
+static int put_lines(const struct recording *sum, struct bytes *out, struct err *err)
+{
+    struct line_table table;
+    if (line_table_build(sum, &(struct selection){0}, GROUP_FUNCTION, &table, err) != 0)
+        return -1;
+    int result = lprof_writer_write(sum, &table, out, err);
+    line_table_clear(&table);
+    return result;
+}
+
+static int finish_profile(struct job *job, const struct recording *sum, struct err *err)
+{
     struct bytes out = {0};
-    int result = pstats_writer_write(sum, &functions, &out, err);
+    int result = job->lines ? put_lines(sum, &out, err) : put_functions(sum, &out, err);
     if (result == 0)
         result = staged_append(&job->file, out.data, out.size, err);
     bytes_clear(&out);
-    functions_clear(&functions);
     return result;
 }
 
@@ -272,13 +303,14 @@ static int run(void *raw, int argc, char **argv)
     return check_and_merge(values, argc, argv, &err) == 0 ? 0 : message_fail(&err);
 }
 
-static const char *const format_choices[] = {"sonde", "pstats", NULL};
+static const char *const format_choices[] = {"sonde", "pstats", "lprof", NULL};
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the result goes. An existing recording there is replaced when the result is whole."},
     {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), format_choices,
-     "sonde, or pstats as cProfile writes. Otherwise FILE's suffix decides, or else the inputs' kind."},
+     "sonde, pstats as cProfile writes, or lprof as line_profiler writes. Otherwise FILE's suffix decides, "
+     "or else the inputs' kind."},
     {"keep-going", 'k', OPTION_FLAG, NULL, offsetof(struct values, keep_going), NULL,
      "Leave out inputs that cannot be read, and say which."},
     {0},
@@ -290,7 +322,8 @@ const struct command command_merge = {
     .summary = "Add up recordings of several runs, ranks or processes",
     .arguments = "FILE... -o FILE",
     .description =
-        "Makes one recording of many, .sonde and .prof in any mixture. Calls and times of the same function "
+        "Makes one recording of many, .sonde, .prof and .lprof in any mixture. Calls and times of the same "
+        "function "
         "are "
         "added; processes and threads of .sonde files stay apart.\n\n"
         "A FILE may be a pattern in quotes, so that thousands of files fit on the line, or a folder, which "
@@ -298,6 +331,7 @@ const struct command command_merge = {
         "their "
         "number.",
     .examples = "sonde merge cpu_*.prof -o all.prof\tone cProfile file from those of all ranks\n"
+                "sonde merge s.lprof* -o all.lprof\tone line_profiler file from those of all ranks\n"
                 "sonde merge 'base.*.part' -o base.dat\tthe same kind as the parts\n"
                 "sonde merge run.20261115-122430-k7/ -o run.sonde\tall ranks of a run\n",
     .options = options,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -13,6 +14,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/sources.h"
 #include "export/report_json.h"
 #include "export/table_csv.h"
 #include "show/report_text.h"
@@ -30,6 +32,8 @@ struct values {
     bool idle, gil, internals;
     bool strip_dirs, full_filenames;
     bool findings;
+    const char *unit;
+    bool skip_zero, summarize, extremes;
     bool csv, json;
     const char *output;
 };
@@ -73,6 +77,14 @@ static const struct option options[] = {
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Of samples: only those of threads that held the GIL."},
     {"internals", 0, OPTION_FLAG, NULL, FIELD(internals), NULL, CONVERSION_INTERNALS_HELP},
+    {"Line times", .kind = OPTION_HEADING},
+    {"unit", 'u', OPTION_TEXT, "SECONDS", FIELD(unit), NULL, "The unit of the times (default 1e-6)."},
+    {"skip-zero", 'z', OPTION_FLAG, NULL, FIELD(skip_zero), NULL,
+     "Leave out functions that were never called."},
+    {"summarize", 'm', OPTION_FLAG, NULL, FIELD(summarize), NULL,
+     "End with a list of the functions and their times."},
+    {"extremes", 0, OPTION_FLAG, NULL, FIELD(extremes), NULL,
+     "Show the shortest and the longest time of one hit."},
     {"Output", .kind = OPTION_HEADING},
     {"strip-dirs", 0, OPTION_FLAG, NULL, FIELD(strip_dirs), NULL, "Show file names without folders."},
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
@@ -97,6 +109,15 @@ static int parse_limit(const char *text, int64_t *limit, struct err *err)
     if (*end || end == text || *limit < 0)
         return err_set(err, "--limit '%s': give a number of rows, or 'all'", text);
     *limit = *limit ? *limit : -1;
+    return 0;
+}
+
+static int parse_unit(const char *text, double *unit_s, struct err *err)
+{
+    char *end;
+    *unit_s = text ? strtod(text, &end) : 0;
+    if (text && (end == text || *end || !(*unit_s > 0 && *unit_s <= 1e6)))
+        return err_set(err, "--unit '%s': give a number of seconds, such as 1e-3", text);
     return 0;
 }
 
@@ -166,9 +187,13 @@ static int choose(const struct values *values, const struct recording *recording
     report->depth = values->depth;
     report->no_findings = !values->findings;
     report->paths = values->full_filenames ? LABEL_FULL : values->strip_dirs ? LABEL_BASE : LABEL_SHORT;
+    report->skip_zero = values->skip_zero;
+    report->summarize = values->summarize;
+    report->extremes = values->extremes;
     while (strcmp(groupings[report->by], values->by) != 0)
         report->by++;
-    if (parse_limit(values->limit, &report->limit, err) < 0 || parse_view(values, &report->view, err) < 0)
+    if (parse_limit(values->limit, &report->limit, err) < 0 ||
+        parse_unit(values->unit, &report->unit_s, err) < 0 || parse_view(values, &report->view, err) < 0)
         return -1;
     if (find_process(recording, values->process, &report->selection, err) < 0)
         return -1;
@@ -188,11 +213,25 @@ static int put_tree_csv(const struct recording *recording, const struct report_o
     return 0;
 }
 
+static int put_lines_csv(const struct recording *recording, const struct report_options *report,
+                         struct bytes *out, struct err *err)
+{
+    struct line_table table;
+    if (line_table_build(recording, &report->selection, report->by, &table, err) < 0)
+        return -1;
+    table_csv_lines(recording, &table, report->by, out);
+    line_table_clear(&table);
+    return 0;
+}
+
 static int put_csv(const struct recording *recording, struct report_options *report, struct bytes *out,
                    struct err *err)
 {
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
+    if (report->view == REPORT_TABLE && recording->lines_count && report->by != GROUP_MODULE &&
+        report->by != GROUP_FILE)
+        return put_lines_csv(recording, report, out, err);
     struct functions functions;
     struct ranking ranking = {0};
     if (functions_build(recording, &report->selection, &functions, err) < 0)
@@ -210,13 +249,15 @@ static int put_csv(const struct recording *recording, struct report_options *rep
     return result;
 }
 
-static int put_report(const struct values *values, const struct recording *recording,
-                      struct report_options *report, struct bytes *out, struct err *err)
+static int put_report(const struct values *values, struct recording *recording, struct report_options *report,
+                      struct bytes *out, struct err *err)
 {
     if (choose(values, recording, report, err) < 0)
         return -1;
     if (values->json)
         return report_json_put(recording, &report->selection, out, err);
+    if (!values->csv && sources_load(recording) < 0)
+        return err_set(err, "not enough memory for the sources");
     return values->csv ? put_csv(recording, report, out, err) : report_text_put(recording, report, out, err);
 }
 
@@ -260,8 +301,8 @@ const struct command command_report = {
     .summary = "Say what takes the time: findings, tables, callers, trees",
     .arguments = "[FILE...]",
     .description =
-        "Reads .sonde recordings, cProfile files (.prof of any Python), speedscope files and collapsed "
-        "stacks; several files are summed, and "
+        "Reads .sonde recordings, cProfile files (.prof of any Python), line_profiler files (.lprof), "
+        "speedscope files and collapsed stacks; several files are summed, and "
         "without one "
         "the newest recording in this folder is taken.\n\n"
         "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "
@@ -270,11 +311,19 @@ const struct command command_report = {
         "A sampled recording has no calls: own and total are the samples with the function innermost and "
         "anywhere on "
         "the stack, each with its share of the time.\n\n"
+        "Lines that were timed are printed as line_profiler prints them, the function with the most time "
+        "first "
+        "(--sort and --reverse order the functions, --restrict and --limit choose among them, --by thread "
+        "and "
+        "--by process keep apart what is added up otherwise), with the time without Python functions that "
+        "the "
+        "line called beside the time with them.\n\n"
         "A cProfile file knows who called whom but no whole paths: its tree is an estimate, and says so.",
     .examples = "sonde report\tthe newest recording in this folder\n"
                 "sonde report -s cumulative -n 10 out.prof\tas pstats' sort_stats and print_stats\n"
                 "sonde report --tree --min-percent 5 run.sonde\twhere the time goes, from the program down\n"
                 "sonde report --callers -r 'loads' out.prof\twho called functions whose name matches\n"
+                "sonde report -z s.lprof*\tas python -m line_profiler -z, the files of all ranks summed\n"
                 "sonde report --by module cpu_*.prof\tthe sum of many files, by module",
     .options = options,
     .defaults = &defaults,

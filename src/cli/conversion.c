@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/functions.h"
+#include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
 #include "analyse/owners.h"
 #include "base/err.h"
@@ -10,6 +11,7 @@
 #include "export/chrome_writer.h"
 #include "export/collapsed_writer.h"
 #include "export/flamegraph_writer.h"
+#include "export/lprof_writer.h"
 #include "export/page_writer.h"
 #include "export/pstats_writer.h"
 #include "export/speedscope_writer.h"
@@ -75,6 +77,18 @@ static int put_pstats(struct job *job, struct err *err)
         return -1;
     int result = pstats_writer_write(job->recording, &functions, &job->stream.out, err);
     functions_clear(&functions);
+    return result;
+}
+
+static int put_lprof(struct job *job, struct err *err)
+{
+    struct line_table table;
+    if (!job->recording->lines_count)
+        return err_set(err, "%s holds no line times; record them with sonde line", job->name);
+    if (line_table_build(job->recording, &job->selection, GROUP_FUNCTION, &table, err) < 0)
+        return -1;
+    int result = lprof_writer_write(job->recording, &table, &job->stream.out, err);
+    line_table_clear(&table);
     return result;
 }
 
@@ -148,17 +162,22 @@ static const struct conversion_format formats_written[] = {
     {"collapsed", put_collapsed, true, {".collapsed", ".folded", ".txt"}},
     {"raw", put_collapsed, true, {".raw"}},
     {"pstats", put_pstats, false, {".prof", ".pstats"}},
+    {"lprof", put_lprof, false, {".lprof"}},
     {"sonde", put_sonde, false, {".sonde"}},
     {NULL},
 };
 
-const char *const conversion_names[] = {"html",   "speedscope",  "flamegraph", "collapsed", "raw",
-                                        "chrome", "chrometrace", "pstats",     "sonde",     NULL};
+const char *const conversion_names[] = {"html",  "speedscope", "flamegraph",  "collapsed",
+                                        "raw",   "chrome",     "chrometrace", "pstats",
+                                        "lprof", "sonde",      NULL};
 
+/* Also before the number of a rank: "s.lprof12". */
 static bool has_suffix(const char *path, const char *suffix)
 {
     size_t size = strlen(path), suffix_size = strlen(suffix);
-    return size > suffix_size && strcmp(path + size - suffix_size, suffix) == 0;
+    while (size && path[size - 1] >= '0' && path[size - 1] <= '9')
+        size--;
+    return size > suffix_size && strncmp(path + size - suffix_size, suffix, suffix_size) == 0;
 }
 
 static bool names(const struct conversion_format *format, const char *path)
@@ -180,6 +199,11 @@ const struct conversion_format *conversion_find(const char *name, const char *pa
 const char *conversion_suffix(const struct conversion_format *format)
 {
     return format->suffixes[0];
+}
+
+bool conversion_can_be_read(const struct conversion_format *format)
+{
+    return format->put == put_sonde || format->put == put_pstats || format->put == put_lprof;
 }
 
 bool conversion_is_text(const struct conversion_format *format)

@@ -35,6 +35,8 @@ extern const char *const conversion_names[];
 const struct conversion_format *conversion_find(const char *name, const char *path);
 /* What its files' names end in, if nobody says otherwise. */
 const char *conversion_suffix(const struct conversion_format *format);
+/* Whether sonde reads it again. */
+bool conversion_can_be_read(const struct conversion_format *format);
 /* Whether people can read it on a terminal. */
 bool conversion_is_text(const struct conversion_format *format);
 

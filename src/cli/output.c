@@ -25,8 +25,9 @@
 static const struct suffix {
     const char *suffix, *format;
 } suffixes[] = {
-    {".sonde", "sonde"}, {".prof", "pstats"}, {".pstats", "pstats"}, {".dot", "dot"}, {".svg", "svg"},
-    {".png", "png"},     {".pdf", "pdf"},     {".json", "json"},     {".csv", "csv"}, {NULL, NULL},
+    {".sonde", "sonde"}, {".prof", "pstats"}, {".pstats", "pstats"}, {".lprof", "lprof"},
+    {".dot", "dot"},     {".svg", "svg"},     {".png", "png"},       {".pdf", "pdf"},
+    {".json", "json"},   {".csv", "csv"},     {NULL, NULL},
 };
 
 const char *output_format(const char *format, const char *path, const char *otherwise)

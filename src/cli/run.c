@@ -351,8 +351,7 @@ static void finish(struct making *making, struct run *run)
         remove_file(making);
         return;
     }
-    run->can_be_read =
-        is_plain_file(making) && (!making->result || making->format == conversion_find("pstats", NULL));
+    run->can_be_read = is_plain_file(making) && (!making->result || conversion_can_be_read(making->format));
     run->path = *kept;
     *kept = NULL;
 }

@@ -159,3 +159,33 @@ void sources_keep(struct writer *writer, const char *which, char *left_out, size
     bytes_clear(&keeping.text);
     say_left_out(&keeping, left_out, size);
 }
+
+/* "" = it cannot be read, or is no text. */
+static void load_text(const char *name, struct bytes *text)
+{
+    struct stat status;
+    bytes_reset(text);
+    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode) ||
+        bytes_read_file(text, name, ALL_BYTES_MAX, NULL) < 0 || !is_text(text))
+        bytes_reset(text);
+}
+
+int sources_load(struct recording *recording)
+{
+    struct bytes text = {0};
+    int result = 0;
+    bool *seen = calloc((size_t)recording->strings.count + 1, sizeof *seen);
+    for (uint32_t i = 0; seen && result == 0 && i < recording->lines_count; i++) {
+        uint32_t file = recording->codes[recording->lines[i].code].file;
+        if (seen[file] || recording_source(recording, file))
+            continue;
+        seen[file] = true;
+        load_text(recording_text(recording, file), &text);
+        if (text.size && recording_add_source(recording, file, text.data, text.size) == UINT32_MAX)
+            result = -1;
+    }
+    bytes_clear(&text);
+    result = seen ? result : -1;
+    free(seen);
+    return result;
+}

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+struct recording;
 struct writer;
 
 /* "auto" (below the working directory, without installed packages), "yes" (wherever they are), "no"; NULL-ended. */
@@ -17,5 +18,9 @@ extern const char *const sources_choices[];
 
 /* `left_out` says how many files were not kept, and why; "" = none. */
 void sources_keep(struct writer *writer, const char *which, char *left_out, size_t size);
+
+/* The other way round: the texts of files with line times that the recording has not got, as they are on this disk. Those
+ * that cannot be read are left out. -1 when memory ran out. */
+int sources_load(struct recording *recording);
 
 #endif

@@ -7,6 +7,7 @@
 #include "analyse/functions.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "export/python_text.h"
 #include "store/recording.h"
 
 /* What pstats knows a function by. */
@@ -137,45 +138,6 @@ static void put_seconds(struct bytes *out, uint64_t ns)
     bytes_put_u64(out, bits);
 }
 
-/* Bytes of the UTF-8 sequence at `at`, 0 when it is none. Surrogates count: Python reads them back. */
-static size_t sequence_size(const uint8_t *at, size_t left)
-{
-    if (at[0] < 0x80)
-        return 1;
-    size_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4 || size > left)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    return overlong || (at[0] == 0xf4 && at[1] > 0x8f) ? 0 : size;
-}
-
-/* Bytes that are not UTF-8 (file names, Python 2) become lone surrogates, as os.fsdecode makes them. */
-static void put_text(struct bytes *out, const char *text, size_t size)
-{
-    bytes_put_u8(out, 'u');
-    size_t size_at = out->size;
-    bytes_put_u32(out, 0);
-    const uint8_t *at = (const uint8_t *)text, *end = at + size;
-    while (at < end) {
-        size_t whole = sequence_size(at, (size_t)(end - at));
-        if (whole) {
-            bytes_put(out, at, whole);
-        } else {
-            const uint8_t escaped[3] = {0xed, (uint8_t)(0xb0 | *at >> 6), (uint8_t)(0x80 | (*at & 0x3f))};
-            bytes_put(out, escaped, sizeof escaped);
-        }
-        at += whole ? whole : 1;
-    }
-    if (out->failed)
-        return;
-    uint32_t written = (uint32_t)(out->size - size_at - 4);
-    for (int i = 0; i < 4; i++)
-        out->data[size_at + (size_t)i] = (uint8_t)(written >> (8 * i));
-}
-
 static void put_tuple(struct bytes *out, uint32_t items)
 {
     bytes_put_u8(out, '(');
@@ -186,9 +148,11 @@ static void put_label(struct bytes *out, const struct recording *recording, uint
 {
     const struct code *named = &recording->codes[code];
     put_tuple(out, 3);
-    put_text(out, recording_text(recording, named->file), strings_size(&recording->strings, named->file));
+    python_text_put(out, 'u', recording_text(recording, named->file),
+                    strings_size(&recording->strings, named->file));
     put_integer(out, named->line);
-    put_text(out, recording_text(recording, named->name), strings_size(&recording->strings, named->name));
+    python_text_put(out, 'u', recording_text(recording, named->name),
+                    strings_size(&recording->strings, named->name));
 }
 
 static void put_caller(struct bytes *out, const struct edge_row *edge, bool counts)

@@ -3,6 +3,7 @@
 #include "analyse/findings.h"
 #include "analyse/functions.h"
 #include "analyse/labels.h"
+#include "analyse/line_table.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "store/recording.h"
@@ -14,6 +15,7 @@ struct document {
     struct functions functions;
     struct tree tree;
     struct findings findings;
+    struct line_table lines;
     struct json json;
 };
 
@@ -228,6 +230,46 @@ static void put_tree(struct document *document)
     json_end_array(json);
 }
 
+static void put_line(struct json *json, const struct line_table_row *row)
+{
+    json_line(json);
+    json_begin_object(json);
+    put_number(json, "line", row->line);
+    put_number(json, "hits", row->hits);
+    put_number(json, "total_ns", row->total_ns);
+    if (!row->sums_only) {
+        put_number(json, "self_ns", row->self_ns);
+        put_number(json, "min_ns", row->min_ns);
+        put_number(json, "max_ns", row->max_ns);
+    }
+    json_end_object(json);
+}
+
+/* Threads are kept apart. */
+static void put_lines(struct document *document)
+{
+    struct json *json = &document->json;
+    begin_list(json, "lines");
+    for (uint32_t i = 0; i < document->lines.function_count; i++) {
+        const struct line_table_function *function = &document->lines.functions[i];
+        const struct code *code = &document->recording->codes[function->code];
+        json_line(json);
+        json_begin_object(json);
+        put_string(document, "file", code->file);
+        put_number(json, "line", code->line);
+        put_string(document, "qualname", code->qualname);
+        if (function->owner)
+            put_number(json, "thread", function->owner);
+        json_key(json, "rows");
+        json_begin_array(json);
+        for (uint32_t j = 0; j < function->count; j++)
+            put_line(json, &document->lines.rows[function->first + j]);
+        json_end_array(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void put_notes(struct document *document)
 {
     struct json *json = &document->json;
@@ -264,6 +306,8 @@ static void put_document(struct document *document)
     put_owners(document);
     put_functions(document);
     put_tree(document);
+    if (document->lines.function_count)
+        put_lines(document);
     json_line(&document->json);
     json_end_object(&document->json);
     bytes_put_u8(document->json.out, '\n');
@@ -280,11 +324,14 @@ int report_json_put(const struct recording *recording, const struct selection *s
     if (result == 0)
         result = tree_build(recording, selection, &document.tree, err);
     if (result == 0)
+        result = line_table_build(recording, selection, GROUP_THREAD, &document.lines, err);
+    if (result == 0)
         put_document(&document);
     if (result == 0 && out->failed)
         result = err_set(err, "not enough memory for the report as JSON");
     findings_clear(&document.findings);
     functions_clear(&document.functions);
     tree_clear(&document.tree);
+    line_table_clear(&document.lines);
     return result;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/line_table.h"
 #include "analyse/ranking.h"
 #include "base/bytes.h"
 #include "store/recording.h"
@@ -103,4 +104,34 @@ void table_csv_tree(const struct recording *recording, const struct tree *tree, 
     bytes_putf(out, "node,parent,depth,%s,self_ns,total_ns,file,line,function\n",
                tree_is_sampled(recording) ? "total_samples" : "calls");
     tree_walk(tree, put_node, NULL, &lines);
+}
+
+static void put_owner(const struct recording *recording, enum group_by by, uint32_t id, struct bytes *out)
+{
+    if (by == GROUP_THREAD)
+        bytes_putf(out, "%" PRIu64 ",", recording->threads[id].tid);
+    else if (by == GROUP_PROCESS)
+        bytes_putf(out, "%" PRIu64 ",", recording->processes[id].pid);
+}
+
+void table_csv_lines(const struct recording *recording, const struct line_table *table, enum group_by by,
+                     struct bytes *out)
+{
+    const char *owner = by == GROUP_THREAD ? "thread," : by == GROUP_PROCESS ? "process," : "";
+    bytes_putf(out, "%sline,hits,total_ns,self_ns,min_ns,max_ns,file,first_line,function\n", owner);
+    for (uint32_t i = 0; i < table->function_count; i++) {
+        const struct line_table_function *function = &table->functions[i];
+        for (uint32_t j = 0; j < function->count; j++) {
+            const struct line_table_row *row = &table->rows[function->first + j];
+            put_owner(recording, by, function->owner, out);
+            bytes_putf(out, "%u,%" PRIu64 ",%" PRIu64 ",", row->line, row->hits, row->total_ns);
+            if (row->sums_only)
+                bytes_put_text(out, ",,,");
+            else
+                bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->self_ns, row->min_ns,
+                           row->max_ns);
+            put_code(recording, function->code, out);
+            bytes_put_u8(out, '\n');
+        }
+    }
 }

@@ -7,9 +7,12 @@
 
 #include <stdbool.h>
 
+#include "analyse/groups.h"
+
 struct bytes;
 struct ranking;
 struct functions;
+struct line_table;
 struct recording;
 struct tree;
 
@@ -20,5 +23,8 @@ void table_csv_rows(const struct recording *recording, const struct ranking *ran
 void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out);
 /* One line for each node, depth first, hottest first, with its number and its parent's. */
 void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out);
+/* One line for each line that was timed, by function, then owner, then line. What is not known is empty. */
+void table_csv_lines(const struct recording *recording, const struct line_table *table, enum group_by by,
+                     struct bytes *out);
 
 #endif

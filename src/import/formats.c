@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "import/collapsed_reader.h"
+#include "import/lprof_reader.h"
 #include "import/pstats_reader.h"
 #include "import/speedscope_reader.h"
 #include "store/reader.h"
@@ -11,6 +12,7 @@
 const struct format formats[] = {
     {"sonde", "a sonde recording", reader_recognises, reader_read, true},
     {"pstats", "a cProfile file", pstats_reader_recognises, pstats_reader_read, true},
+    {"lprof", "a line_profiler file", lprof_reader_recognises, lprof_reader_read, true},
     {"speedscope", "a speedscope file", speedscope_reader_recognises, speedscope_reader_read, false},
     {"collapsed", "collapsed stacks", collapsed_reader_recognises, collapsed_reader_read, false},
     {0},

@@ -36,6 +36,9 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     double *samples = answer_reals(answer, "samples", heat.count);
     for (uint32_t i = 0; samples && i < heat.count; i++)
         samples[i] = (double)heat.rows[i].samples;
+    double *hits = answer_reals(answer, "hits", heat.count);
+    for (uint32_t i = 0; hits && i < heat.count; i++)
+        hits[i] = (double)heat.rows[i].hits;
     line_heat_clear(&heat);
     put_text(&row->recording, request->file, answer);
     return 0;

@@ -29,6 +29,10 @@ static const char *mode_words(const char *mode)
         return "cProfile file";
     if (strcmp(mode, "sample") == 0)
         return "samples";
+    if (strcmp(mode, "line") == 0)
+        return "line times";
+    if (strcmp(mode, "lprof") == 0)
+        return "line_profiler file";
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
 }
 
@@ -67,9 +71,32 @@ static void put_sample_counts(const struct recording *recording, const struct se
                    selection->gil ? "without the GIL" : "idle");
 }
 
+/* Times that include callees do not add up, and are not told as a sum. */
+static void put_line_counts(const struct recording *recording, const struct functions *functions,
+                            const struct selection *selection, struct bytes *out)
+{
+    uint64_t hits = 0;
+    bool sums_only = false;
+    for (uint32_t i = 0; i < recording->lines_count; i++) {
+        const struct line_row *row = &recording->lines[i];
+        if (!tree_selection_has(selection, recording, row->thread))
+            continue;
+        hits += row->hits;
+        sums_only |= row->total_ns && !row->max_ns;
+    }
+    bytes_putf(out, "%s line hits in %u function%s", quantity_count(hits).text, functions->row_count,
+               functions->row_count == 1 ? "" : "s");
+    if (!sums_only)
+        bytes_putf(out, ", %.3f seconds in the lines themselves", (double)functions->total_ns / 1e9);
+}
+
 static void put_counts(const struct recording *recording, const struct functions *functions,
                        const struct selection *selection, struct bytes *out)
 {
+    if (functions->from_lines) {
+        put_line_counts(recording, functions, selection, out);
+        return;
+    }
     if (functions->sampled)
         put_sample_counts(recording, selection, out);
     else

@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "show/callers_text.h"
 #include "show/heading_text.h"
+#include "show/lines_text.h"
 #include "show/tree_text.h"
 #include "store/recording.h"
 
@@ -185,11 +186,33 @@ static int put_rows(const struct recording *recording, const struct functions *f
     return result;
 }
 
+static bool has_lines(const struct recording *recording)
+{
+    const char *mode = recording_meta(recording, "mode");
+    bool meant = mode && (strcmp(mode, "line") == 0 || strcmp(mode, "lprof") == 0);
+    return recording->lines_count || (meant && !recording->calls_count && !recording->samples_count);
+}
+
+/* The table of functions, and below it their lines; a recording of lines alone needs no table. */
+static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
+                               const struct report_options *options, struct bytes *out, struct err *err)
+{
+    bool lines = has_lines(recording) && options->by != GROUP_MODULE && options->by != GROUP_FILE;
+    bool table = !lines || recording->calls_count || recording->samples_count || recording->functions_count;
+    if (table && put_rows(recording, functions, options, out, err) < 0)
+        return -1;
+    if (lines)
+        bytes_put_u8(out, '\n');
+    return lines ? lines_text_put(recording, options, out, err) : 0;
+}
+
 static int put_view(const struct recording *recording, const struct functions *functions,
                     const struct report_options *options, struct bytes *out, struct err *err)
 {
     if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
         return tree_text_put(recording, options, out, err);
+    if (options->view == REPORT_TABLE)
+        return put_table_and_lines(recording, functions, options, out, err);
     return put_rows(recording, functions, options, out, err);
 }
 

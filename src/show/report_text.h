@@ -1,6 +1,6 @@
 /*
  * report_text: the report that people read: findings in words, what was recorded, then a table, the callers
- * or callees of its functions, or a tree.
+ * or callees of its functions, or a tree; and the lines of functions whose lines were timed.
  */
 #ifndef SONDE_SHOW_REPORT_TEXT_H
 #define SONDE_SHOW_REPORT_TEXT_H
@@ -35,6 +35,10 @@ struct report_options {
     double min_percent; /* trees: paths below it are left out; 0 = REPORT_TEXT_MIN_PERCENT; negative = none */
     int64_t depth;      /* trees: 0 = any */
     bool no_findings;   /* only the view itself */
+    double unit_s;      /* of line times; 0 = LINES_TEXT_UNIT_S */
+    bool skip_zero;     /* functions with lines that never ran are left out */
+    bool summarize;     /* line times: a list of the functions at the end */
+    bool extremes;      /* line times: the shortest and the longest hit */
     struct terminal terminal;
 };
 

@@ -48,6 +48,18 @@ static void put(const char *text, size_t size, struct bytes *out)
     }
 }
 
+void terminal_put_source(const char *text, size_t size, struct bytes *out)
+{
+    for (const char *end = text + size; text < end; text++) {
+        const char *tab = memchr(text, '\t', (size_t)(end - text));
+        put(text, (size_t)((tab ? tab : end) - text), out);
+        if (!tab)
+            return;
+        bytes_put_u8(out, '\t');
+        text = tab;
+    }
+}
+
 void terminal_put(const char *text, struct bytes *out)
 {
     put(text, strlen(text), out);

@@ -24,6 +24,8 @@ struct terminal {
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct bytes *out);
 size_t terminal_columns(const char *text);
 void terminal_put(const char *text, struct bytes *out);
+/* A line of a program: its tabs stay. */
+void terminal_put_source(const char *text, size_t size, struct bytes *out);
 /* Words wrapped to the width; lines after the first begin with `indent` spaces. `used`: columns before. */
 void terminal_wrap(const struct terminal *terminal, const char *text, unsigned used, unsigned indent,
                    struct bytes *out);

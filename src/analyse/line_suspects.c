@@ -1,0 +1,117 @@
+#include "analyse/line_suspects.h"
+
+#include <string.h>
+
+#include "analyse/labels.h"
+#include "analyse/line_table.h"
+#include "analyse/source_block.h"
+#include "base/bytes.h"
+#include "base/quantity.h"
+#include "store/recording.h"
+
+#define LINE_MIN_SHARE 0.05
+#define SOURCE_BYTES   60
+#define NAMES_MAX      3
+
+/* Of what the line's share is one. */
+static uint64_t whole_ns(const struct line_table *table, const struct line_table_function *function)
+{
+    uint64_t sum_ns = 0;
+    if (table->sums_only)
+        return function->total_ns; /* times that include each other do not add up */
+    for (uint32_t i = 0; i < table->function_count; i++)
+        sum_ns += table->functions[i].self_ns;
+    return sum_ns;
+}
+
+static uint64_t time_ns(const struct line_table *table, const struct line_table_row *row)
+{
+    return table->sums_only ? row->total_ns : row->self_ns;
+}
+
+static const struct line_table_row *hottest(const struct line_table *table,
+                                            const struct line_table_function **function)
+{
+    const struct line_table_row *best = NULL;
+    for (uint32_t i = 0; i < table->function_count; i++) {
+        const struct line_table_function *one = &table->functions[i];
+        for (uint32_t j = 0; j < one->count; j++) {
+            const struct line_table_row *row = &table->rows[one->first + j];
+            if (best && time_ns(table, row) <= time_ns(table, best))
+                continue;
+            best = row;
+            *function = one;
+        }
+    }
+    return best;
+}
+
+/* The beginning of the line, where the recording has it. */
+static void put_source(const struct recording *recording, uint32_t file, uint32_t number, struct bytes *text)
+{
+    const struct source_file *source = recording_source(recording, file);
+    const char *line = "";
+    size_t size = 0;
+    if (source) {
+        struct source_lines lines =
+            source_block_seek(recording_source_text(recording, source), source->size_bytes, number);
+        source_block_next(&lines, &line, &size);
+    }
+    while (size && (*line == ' ' || *line == '\t'))
+        line++, size--;
+    bool whole = size <= SOURCE_BYTES;
+    for (size = whole ? size : SOURCE_BYTES; size && ((unsigned char)line[size] & 0xc0) == 0x80 && !whole;)
+        size--;
+    if (!size)
+        return;
+    bytes_put_text(text, ": ");
+    bytes_put(text, line, size);
+    bytes_put_text(text, whole ? "" : "…");
+}
+
+double line_suspects_hot_line(const struct suspects *suspects, struct bytes *text, uint32_t *code)
+{
+    const struct line_table *table = &suspects->lines;
+    const struct line_table_function *function = NULL;
+    const struct line_table_row *row = hottest(table, &function);
+    uint64_t whole = row ? whole_ns(table, function) : 0;
+    double share = whole ? (double)time_ns(table, row) / (double)whole : 0;
+    if (share < LINE_MIN_SHARE)
+        return 0;
+    *code = function->code;
+    bytes_putf(text, "Line %u of ", row->line);
+    labels_words(suspects->recording, function->code, text);
+    bytes_putf(text, " takes %s of %s (%s in %s hit%s", quantity_share(share).text,
+               table->sums_only ? "the function's time, callees included"
+                                : "the time of all timed lines itself",
+               quantity_duration((double)time_ns(table, row)).text, quantity_count(row->hits).text,
+               row->hits == 1 ? ")" : "s");
+    if (row->hits > 1)
+        bytes_putf(text, ", %s each)",
+                   quantity_duration((double)time_ns(table, row) / (double)row->hits).text);
+    put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
+    return share;
+}
+
+double line_suspects_never_ran(const struct suspects *suspects, struct bytes *text, uint32_t *code)
+{
+    const struct line_table *table = &suspects->lines;
+    uint32_t count = 0;
+    struct bytes names = {0};
+    for (uint32_t i = 0; i < table->function_count; i++) {
+        if (table->functions[i].hits)
+            continue;
+        *code = *code ? *code : table->functions[i].code;
+        if (count++ >= NAMES_MAX)
+            continue;
+        bytes_put_text(&names, count > 1 ? ", " : "");
+        labels_words(suspects->recording, table->functions[i].code, &names);
+    }
+    if (count)
+        bytes_putf(text, "%u chosen function%s never called: ", count, count == 1 ? " was" : "s were");
+    bytes_put(text, names.data, names.size);
+    if (count)
+        bytes_put_text(text, count > NAMES_MAX ? " and others." : ".");
+    bytes_clear(&names);
+    return count ? 1e-6 : 0;
+}

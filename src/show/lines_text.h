@@ -1,0 +1,20 @@
+/*
+ * lines_text: the lines of functions with their hits and times, in the layout of line_profiler, character by character,
+ * with one column more for the time without callees where it is known, and two for the shortest and longest hit when
+ * asked for.
+ *
+ * The source is that of the recording: whoever wants it from the disk puts it there first.
+ */
+#ifndef SONDE_SHOW_LINES_TEXT_H
+#define SONDE_SHOW_LINES_TEXT_H
+
+struct bytes;
+struct err;
+struct recording;
+struct report_options;
+
+#define LINES_TEXT_UNIT_S 1e-6
+
+int lines_text_put(const struct recording *recording, const struct report_options *options, struct bytes *out,
+                   struct err *err);
+#endif
