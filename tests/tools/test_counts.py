@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,27 @@ def test_missing_runner_fails():
 
 def test_nothing_to_run_fails():
     assert phases.each([], []) == (0, 1)
+
+
+UNSTEADY = """
+import pathlib
+
+def test_steady():
+    pass
+
+def test_unsteady():
+    seen = pathlib.Path(__file__).with_name("seen")
+    before = seen.exists()
+    seen.touch()
+    assert before
+"""
+WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(4))
+
+
+@pytest.mark.parametrize(("wrong", "expected"), [(0, (6, 0)), (1, (5, 1)), (4, (1, 5))])
+def test_few_failures_are_run_again(wrong, expected, tmp_path, capfd):
+    (tmp_path / "test_x.py").write_text(f"WRONG = {wrong}\n{UNSTEADY}{WRONG}")
+    command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), str(tmp_path)]
+    assert phases.again_where_few_failed(command, {}) == expected
+    named = "test_unsteady: passed only when run again" in capfd.readouterr().out
+    assert named == (wrong <= phases.FEW - 1)
