@@ -85,9 +85,11 @@ static void *announce(void *memory, uint64_t bytes, int fd, enum session_message
     return NULL;
 }
 
-static struct arena *open_arena(uint32_t python)
+static struct arena *open_arena(uint32_t python, enum session_message purpose)
 {
-    struct arena_limits limits = arena_limits_within(allowed_bytes(session.memory_bytes));
+    uint64_t most_bytes = allowed_bytes(session.memory_bytes);
+    struct arena_limits limits =
+        purpose == SESSION_LINES ? arena_line_limits_within(most_bytes) : arena_limits_within(most_bytes);
     uint64_t bytes = arena_bytes(&limits);
     int fd;
     struct arena *arena = allowed_bytes(bytes) < bytes / 2 ? NULL : map_shared(bytes, &fd);
@@ -100,7 +102,7 @@ static struct arena *open_arena(uint32_t python)
     arena->ns_per_tick = counter ? 0.0 : 1.0;
     arena->python = python;
     arena_format(arena, &limits);
-    return announce(arena, bytes, fd, SESSION_HELLO);
+    return announce(arena, bytes, fd, purpose);
 }
 
 static struct sample_area *open_sample_area(uint32_t python)
@@ -156,7 +158,7 @@ static void refuse(const char *why)
         _exit(2);
 }
 
-static int start_tracing(char *why, size_t why_bytes)
+static int start_inside(char *why, size_t why_bytes)
 {
     void *library = dlopen(session.inside, RTLD_NOW | RTLD_LOCAL);
     agent_start *start = library ? (agent_start *)dlsym(library, AGENT_START_SYMBOL) : NULL;
@@ -170,7 +172,7 @@ static int start_tracing(char *why, size_t why_bytes)
 static void main_is_about_to_run(void)
 {
     char why[200] = "";
-    if (session.trace && start_tracing(why, sizeof why) < 0) {
+    if ((session.trace || session.lines) && start_inside(why, sizeof why) < 0) {
         refuse(why);
         return;
     }

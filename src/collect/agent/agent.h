@@ -15,13 +15,14 @@
 
 struct arena;
 
-#define AGENT_VERSION 1u
+#define AGENT_VERSION 2u
 
 struct agent {
     uint32_t version;
     const struct session *session;
-    /* A new shared arena, announced to the recorder; NULL when that failed. Async-signal-safe. */
-    struct arena *(*open_arena)(uint32_t python);
+    /* A new shared arena for calls or for lines (SESSION_HELLO, SESSION_LINES), announced to the recorder; NULL when
+     * that failed. Async-signal-safe. */
+    struct arena *(*open_arena)(uint32_t python, enum session_message purpose);
     /* What to call before every fork, and in its child before fork returns. */
     void (*call_at_fork)(void (*before)(void), void (*child)(void));
 };

@@ -31,6 +31,24 @@ struct arena_limits arena_limits_within(uint64_t bytes)
     return limits;
 }
 
+struct arena_limits arena_line_limits_within(uint64_t bytes)
+{
+    struct arena_limits limits = arena_limits_within(bytes);
+    if (bytes > (uint64_t)1 << 34)
+        bytes = (uint64_t)1 << 34;
+    limits.nodes = 2 * limits.threads + 16; /* root and sink of each */
+    limits.lines = (uint32_t)(bytes / 2 / sizeof(struct arena_line));
+    limits.line_blocks = limits.lines / 4;
+    limits.line_calls = (uint32_t)(bytes / 4 / sizeof(struct arena_line_call));
+    if (limits.lines < 1 << 16)
+        limits.lines = 1 << 16;
+    if (limits.line_blocks < 1 << 12)
+        limits.line_blocks = 1 << 12;
+    if (limits.line_calls < 1 << 15)
+        limits.line_calls = 1 << 15;
+    return limits;
+}
+
 /* Fills in where the tables lie; both sides compute the same. */
 static void place(struct arena *arena, const struct arena_limits *limits)
 {
@@ -39,7 +57,11 @@ static void place(struct arena *arena, const struct arena_limits *limits)
     arena->codes_at = align(arena->threads_at + (uint64_t)limits->threads * sizeof(struct arena_thread));
     arena->text_at = align(arena->codes_at + (uint64_t)limits->codes * sizeof(struct arena_code));
     arena->nodes_at = align(arena->text_at + limits->text_bytes);
-    arena->total_bytes = arena->nodes_at + (uint64_t)limits->nodes * sizeof(struct arena_node);
+    arena->lines_at = align(arena->nodes_at + (uint64_t)limits->nodes * sizeof(struct arena_node));
+    arena->line_blocks_at = align(arena->lines_at + (uint64_t)limits->lines * sizeof(struct arena_line));
+    arena->line_calls_at =
+        align(arena->line_blocks_at + (uint64_t)limits->line_blocks * sizeof(struct arena_line_block));
+    arena->total_bytes = arena->line_calls_at + (uint64_t)limits->line_calls * sizeof(struct arena_line_call);
 }
 
 uint64_t arena_bytes(const struct arena_limits *limits)
@@ -54,6 +76,7 @@ void arena_format(struct arena *arena, const struct arena_limits *limits)
     place(arena, limits);
     arena->version = ARENA_VERSION;
     arena->thread_count = arena->code_count = arena->node_count = 1;
+    arena->line_count = arena->line_block_count = arena->line_call_count = 1;
     arena->text_used = 4; /* text 0 is "" */
     __atomic_store_n(&arena->magic, ARENA_MAGIC, __ATOMIC_RELEASE);
 }
@@ -82,6 +105,28 @@ uint32_t arena_add_code(struct arena *arena, const struct arena_code *row)
 uint32_t arena_add_node(struct arena *arena, const struct arena_node *row)
 {
     return append(arena_nodes(arena), &arena->node_count, arena->limits.nodes, row, sizeof *row);
+}
+
+uint32_t arena_add_line_block(struct arena *arena, const struct arena_line_block *given)
+{
+    struct arena_line_block row = *given;
+    row.first_row = arena->line_count;
+    if (row.line_count > arena->limits.lines - row.first_row)
+        return 0;
+    for (uint32_t i = 0; i < row.line_count; i++)
+        arena_lines(arena)[row.first_row + i].min_ticks = UINT64_MAX;
+    arena->line_count += row.line_count;
+    return append(arena_line_blocks(arena), &arena->line_block_count, arena->limits.line_blocks, &row,
+                  sizeof row);
+}
+
+uint32_t arena_add_line_calls(struct arena *arena, uint32_t count)
+{
+    uint32_t first = arena->line_call_count;
+    if (count > arena->limits.line_calls - first)
+        return 0;
+    arena->line_call_count += count;
+    return first;
 }
 
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size)
@@ -118,12 +163,17 @@ bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t siz
         .threads = (const void *)((const char *)arena + expected.threads_at),
         .codes = (const void *)((const char *)arena + expected.codes_at),
         .nodes = (const void *)((const char *)arena + expected.nodes_at),
+        .lines = (const void *)((const char *)arena + expected.lines_at),
+        .line_blocks = (const void *)((const char *)arena + expected.line_blocks_at),
+        .line_calls = (const void *)((const char *)arena + expected.line_calls_at),
         .text = (const char *)arena + expected.text_at,
     };
     return header.version == ARENA_VERSION && header.limits.text_bytes >= sizeof(uint32_t) &&
            header.threads_at == expected.threads_at && header.codes_at == expected.codes_at &&
            header.text_at == expected.text_at && header.nodes_at == expected.nodes_at &&
-           header.total_bytes == expected.total_bytes && expected.total_bytes <= size;
+           header.lines_at == expected.lines_at && header.line_blocks_at == expected.line_blocks_at &&
+           header.line_calls_at == expected.line_calls_at && header.total_bytes == expected.total_bytes &&
+           expected.total_bytes <= size;
 }
 
 struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t row)
@@ -143,6 +193,27 @@ struct arena_code arena_read_code(const struct arena_view *view, uint32_t row)
 struct arena_node arena_read_node(const struct arena_view *view, uint32_t row)
 {
     struct arena_node copy = view->nodes[row];
+    finish_reading();
+    return copy;
+}
+
+struct arena_line arena_read_line(const struct arena_view *view, uint32_t row)
+{
+    struct arena_line copy = view->lines[row];
+    finish_reading();
+    return copy;
+}
+
+struct arena_line_block arena_read_line_block(const struct arena_view *view, uint32_t row)
+{
+    struct arena_line_block copy = view->line_blocks[row];
+    finish_reading();
+    return copy;
+}
+
+struct arena_line_call arena_read_line_call(const struct arena_view *view, uint32_t row)
+{
+    struct arena_line_call copy = view->line_calls[row];
     finish_reading();
     return copy;
 }
@@ -182,4 +253,9 @@ uint32_t arena_code_count(const struct arena_view *view)
 uint32_t arena_node_count(const struct arena_view *view)
 {
     return bounded(&view->arena->node_count, view->limits.nodes);
+}
+
+uint32_t arena_line_block_count(const struct arena_view *view)
+{
+    return bounded(&view->arena->line_block_count, view->limits.line_blocks);
 }

@@ -1,5 +1,6 @@
 /*
- * arena: the memory that the target writes and the recorder reads: one for each process and tracing session.
+ * arena: the memory that the target writes and the recorder reads: one for each process and kind of recording (calls,
+ * lines).
  *
  * A memfd (or private memory, for sonde.Profile) of one fixed, sparse size: a header, then tables that only
  * grow. A row is filled before its table's count is raised (release), so that a reader in another process sees
@@ -16,7 +17,7 @@
 #include <stdint.h>
 
 #define ARENA_MAGIC   0x616e6572612d6473u
-#define ARENA_VERSION 1u
+#define ARENA_VERSION 2u
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
 struct arena_limits {
@@ -24,6 +25,7 @@ struct arena_limits {
     uint32_t codes;
     uint32_t nodes;
     uint32_t text_bytes;
+    uint32_t lines, line_blocks, line_calls;
 };
 
 struct arena {
@@ -31,6 +33,7 @@ struct arena {
     uint32_t version;
     struct arena_limits limits;
     uint64_t threads_at, codes_at, nodes_at, text_at; /* byte offsets of the tables */
+    uint64_t lines_at, line_blocks_at, line_calls_at;
     uint64_t total_bytes;
 
     uint64_t start_ticks, start_ns; /* one reading of both clocks */
@@ -40,6 +43,7 @@ struct arena {
 
     /* raised with release, read with acquire; row 0 of each table is "none" */
     uint32_t thread_count, code_count, node_count, text_used;
+    uint32_t line_count, line_block_count, line_call_count;
 
     /* losses */
     uint64_t lost_calls;     /* charged to their caller because the node or code table was full */
@@ -47,6 +51,7 @@ struct arena {
     uint64_t merged_threads; /* threads that share the row of one that had ended */
     uint64_t kept_bytes;     /* of code objects that are kept alive */
     uint64_t resyncs;        /* stacks rebuilt because a switch was noticed late (greenlets) */
+    uint64_t lost_lines;     /* calls whose lines were not timed because a table was full */
     uint32_t remark;         /* text: what the collector could not do; 0 = nothing */
 };
 
@@ -59,7 +64,9 @@ struct arena_thread {
     uint64_t end_ticks;  /* 0 = still alive */
     uint32_t name;       /* text; 0 = none */
     uint32_t skipped;    /* calls entered below a node that takes no children */
-    uint64_t reserved[2];
+    uint32_t line_call;  /* the outermost of its open calls in the table line_calls */
+    uint32_t line_depth; /* how many are open */
+    uint64_t reserved;
 };
 
 enum arena_code_state {
@@ -93,11 +100,49 @@ struct arena_node {
     uint32_t depth;  /* the root's is 0 */
 };
 
+/* One line of a chosen function. Row 0 takes what belongs to no line. */
+struct arena_line {
+    uint64_t hits;
+    uint64_t total_ticks, self_ticks;
+    uint64_t min_ticks, max_ticks; /* of one hit; max 0 = none has ended */
+};
+
+/* The lines of one function: as many rows as it spans, one after the other. */
+struct arena_line_block {
+    uint32_t code, thread; /* rows of their tables */
+    uint32_t first_line, line_count;
+    uint32_t first_row; /* in the table of lines */
+    uint32_t reserved;
+    uint64_t since_ticks; /* timed since then */
+};
+
+/* A call of a chosen function that is going on. `total` is the time since since_ticks without recursion_ticks, `self`
+ * the same without callee_ticks and what the present callee has taken. */
+struct arena_line_call {
+    uint64_t key; /* the function, to the target; 0 = the bottom of the stack, which is no call */
+    uint64_t since_ticks;
+    uint64_t callee_ticks; /* in Python functions that the line has called */
+    uint64_t
+        recursion_ticks; /* of these, in calls of the same function, whose lines have that time themselves */
+    uint32_t first_row, first_line, line_count; /* of its block */
+    uint32_t row;                               /* the line; 0 = none yet */
+    uint64_t callee;                            /* the function that the line is in; 0 = none */
+    uint64_t callee_since_ticks;
+    uint32_t callee_depth; /* calls of the callee by itself */
+    uint32_t outer; /* place in the stack, from 1, of the call of the same function around it; 0 = none */
+    uint64_t begin_ticks; /* of the call */
+    uint64_t owner;       /* the target's own */
+    uint32_t rest;        /* 1 = the line goes on after a yield: no hit of its own */
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct arena_line_call) == 96, "both sides agree on the layout");
 _Static_assert(sizeof(struct arena_node) == 64, "a node is one cache line");
 _Static_assert(sizeof(struct arena_thread) == 64, "both sides agree on the layout");
 
-/* The limits that fit into about `bytes` of memory. */
+/* The limits that fit into about `bytes` of memory, for calls or for lines. */
 struct arena_limits arena_limits_within(uint64_t bytes);
+struct arena_limits arena_line_limits_within(uint64_t bytes);
 uint64_t arena_bytes(const struct arena_limits *limits);
 /* Writes the header into zeroed memory of arena_bytes(limits). */
 void arena_format(struct arena *arena, const struct arena_limits *limits);
@@ -117,10 +162,29 @@ static inline struct arena_node *arena_nodes(struct arena *arena)
     return (struct arena_node *)((char *)arena + arena->nodes_at);
 }
 
+static inline struct arena_line *arena_lines(struct arena *arena)
+{
+    return (struct arena_line *)((char *)arena + arena->lines_at);
+}
+
+static inline struct arena_line_block *arena_line_blocks(struct arena *arena)
+{
+    return (struct arena_line_block *)((char *)arena + arena->line_blocks_at);
+}
+
+static inline struct arena_line_call *arena_line_calls(struct arena *arena)
+{
+    return (struct arena_line_call *)((char *)arena + arena->line_calls_at);
+}
+
 /* Each returns the new row's number, or 0 when the table is full. */
 uint32_t arena_add_thread(struct arena *arena, const struct arena_thread *row);
 uint32_t arena_add_code(struct arena *arena, const struct arena_code *row);
 uint32_t arena_add_node(struct arena *arena, const struct arena_node *row);
+/* Makes the block's rows, too; `first_row` need not be filled in. */
+uint32_t arena_add_line_block(struct arena *arena, const struct arena_line_block *row);
+/* Room for so many calls, one after the other. */
+uint32_t arena_add_line_calls(struct arena *arena, uint32_t count);
 /* A counted string (u32 size, bytes); texts longer than ARENA_TEXT_MAX are cut. 0 for "" or when full. */
 #define ARENA_TEXT_MAX 4096u
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);
@@ -132,6 +196,9 @@ struct arena_view {
     const struct arena_thread *threads;
     const struct arena_code *codes;
     const struct arena_node *nodes;
+    const struct arena_line *lines;
+    const struct arena_line_block *line_blocks;
+    const struct arena_line_call *line_calls;
     const char *text;
 };
 /* False when the header is not sound for a mapping of `size` bytes. */
@@ -140,11 +207,15 @@ bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t siz
 struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t row);
 struct arena_code arena_read_code(const struct arena_view *view, uint32_t row);
 struct arena_node arena_read_node(const struct arena_view *view, uint32_t row);
+struct arena_line arena_read_line(const struct arena_view *view, uint32_t row);
+struct arena_line_block arena_read_line_block(const struct arena_view *view, uint32_t row);
+struct arena_line_call arena_read_line_call(const struct arena_view *view, uint32_t row);
 /* NULL when out of bounds. */
 const char *arena_text(const struct arena_view *view, uint32_t text, uint32_t *size);
 /* Counts that a reader may use: acquired, and never over the limits. */
 uint32_t arena_thread_count(const struct arena_view *view);
 uint32_t arena_code_count(const struct arena_view *view);
 uint32_t arena_node_count(const struct arena_view *view);
+uint32_t arena_line_block_count(const struct arena_view *view);
 
 #endif

@@ -15,6 +15,7 @@ static void set(struct session *session, const char *key, const char *value)
     } texts[] = {
         {"socket", &session->socket}, {"inside", &session->inside},   {"package", &session->package},
         {"agent", &session->agent},   {"include", &session->include}, {"exclude", &session->exclude},
+        {"setup", &session->setup},
     };
     const struct {
         const char *key;
@@ -28,6 +29,8 @@ static void set(struct session *session, const char *key, const char *value)
         {"cpu_clock", &session->cpu_clock},
         {"native", &session->native},
         {"tasks", &session->tasks},
+        {"lines", &session->lines},
+        {"per_thread", &session->per_thread},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -43,6 +46,10 @@ static void set(struct session *session, const char *key, const char *value)
         session->sample_period_ns = strtoull(value, NULL, 10);
     else if (strcmp(key, "main_pid") == 0)
         session->main_pid = strtoull(value, NULL, 10);
+    else if (strcmp(key, "hot") == 0)
+        session->hot = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(key, "line_target") == 0 && session->line_target_count < SESSION_LINE_TARGETS)
+        session->line_targets[session->line_target_count++] = value;
 }
 
 int session_parse(char *text, struct session *session)

@@ -17,8 +17,9 @@
 #define SESSION_VERSION  1u
 
 enum session_message {
-    SESSION_HELLO = 1,   /* I record; the arena's descriptor comes with this */
+    SESSION_HELLO = 1,   /* I record calls; the arena's descriptor comes with this */
     SESSION_SAMPLES = 3, /* I am sampled; the sample area's descriptor comes with this */
+    SESSION_LINES = 4,   /* I record lines; the arena's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
@@ -31,6 +32,8 @@ struct session_hello {
     char text[4000]; /* hello: the command line as in /proc/PID/cmdline; refused: why */
     char executable[1024];
 };
+
+#define SESSION_LINE_TARGETS 256
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */
 struct session {
@@ -46,6 +49,12 @@ struct session {
     bool cpu_clock;            /* samples stand for CPU time, not wall time */
     bool tasks;                /* samples show the tasks of asyncio */
     bool trace, c_calls, exclude_library, throttle, follow, native;
+    bool lines; /* times of lines, of these functions and of those that the program names: */
+    const char *line_targets[SESSION_LINE_TARGETS];
+    uint32_t line_target_count;
+    bool per_thread;   /* apart for each thread */
+    uint32_t hot;      /* without any: of so many functions that samples find; 0 = of none */
+    const char *setup; /* a Python file to run first; NULL = none */
 };
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */

@@ -3,6 +3,7 @@
 
 #include "collect/agent/agent.h"
 #include "collect/inside/finder.h"
+#include "collect/inside/line_session.h"
 #include "collect/inside/session_type.h"
 #include "collect/inside/tracer.h"
 
@@ -10,14 +11,8 @@ static struct trace launched_trace;
 
 __attribute__((visibility("default"))) agent_start sonde_inside_start;
 
-int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
+static int start_trace(const struct agent *agent, char *why, size_t why_bytes)
 {
-    if (agent->version != AGENT_VERSION) {
-        snprintf(why, why_bytes, "the agent and the extension are of different versions of sonde");
-        return -1;
-    }
-    if (interpreter_init(why, why_bytes) < 0)
-        return -1;
     const struct session *session = agent->session;
     const struct trace_settings settings = {
         .c_calls = session->c_calls,
@@ -27,7 +22,7 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
         .exclude = session->exclude,
         .exclude_library = session->exclude_library,
     };
-    struct arena *arena = agent->open_arena(interpreter.version);
+    struct arena *arena = agent->open_arena(interpreter.version, SESSION_HELLO);
     if (!arena) {
         snprintf(why, why_bytes,
                  "no shared memory could be had for the recording (the limits of ulimit -f and -v count)");
@@ -36,15 +31,40 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     if (trace_init(&launched_trace, arena, true, &settings, why, why_bytes) < 0)
         return -1;
     tracer.agent = agent;
-    agent->call_at_fork(tracer_before_fork, tracer_after_fork);
-    finder_init(session->package);
     return tracer_begin(&launched_trace, why, why_bytes);
+}
+
+static void before_fork(void)
+{
+    tracer_before_fork();
+    line_session_before_fork();
+}
+
+static void after_fork(void)
+{
+    tracer_after_fork();
+    line_session_after_fork();
+}
+
+int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
+{
+    if (agent->version != AGENT_VERSION) {
+        snprintf(why, why_bytes, "the agent and the extension are of different versions of sonde");
+        return -1;
+    }
+    if (interpreter_init(why, why_bytes) < 0)
+        return -1;
+    agent->call_at_fork(before_fork, after_fork);
+    finder_init(agent->session->package);
+    if (agent->session->trace && start_trace(agent, why, why_bytes) < 0)
+        return -1;
+    return agent->session->lines ? line_session_start(agent, why, why_bytes) : 0;
 }
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_inside",
-    .m_doc = "The collector inside the program: calls.",
+    .m_doc = "The collector inside the program: calls and lines.",
     .m_size = -1,
 };
 

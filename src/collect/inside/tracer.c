@@ -149,7 +149,8 @@ static void join(struct lane *lane, struct context *context, struct trace *trace
 static void move_to_own_arena(struct trace *trace, struct context *context)
 {
     const struct agent *agent = tracer.agent;
-    struct arena *arena = agent->session->follow ? agent->open_arena(interpreter.version) : NULL;
+    struct arena *arena =
+        agent->session->follow ? agent->open_arena(interpreter.version, SESSION_HELLO) : NULL;
     if (!arena) /* nobody will read it, but the program must go on */
         arena = trace_new_private_arena(1 << 22);
     if (!arena) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collect/agent/arena.h"
+#include "collect/recorder/line_drain.h"
 #include "store/writer.h"
 
 #define NOT_MAPPED UINT32_MAX
@@ -28,6 +29,7 @@ struct drain {
     uint32_t thread_count, thread_capacity;
     struct written_node *nodes;
     uint32_t node_count, node_capacity;
+    struct line_drain lines;
     uint64_t senseless_rows;
     uint64_t calls; /* written so far */
     bool out_of_memory;
@@ -50,6 +52,7 @@ void drain_free(struct drain *drain)
     free(drain->code_flags);
     free(drain->threads);
     free(drain->nodes);
+    line_drain_clear(&drain->lines);
     free(drain);
 }
 
@@ -222,6 +225,19 @@ static struct clock_rate own_rate(const struct arena *arena, const struct clock_
     return (struct clock_rate){.origin = start, .ns_per_tick = ns_per_tick};
 }
 
+static struct line_drain_ids line_ids(const struct drain *drain)
+{
+    return (struct line_drain_ids){
+        .view = &drain->view,
+        .writer = drain->writer,
+        .process = drain->process,
+        .codes = drain->codes,
+        .threads = drain->threads,
+        .code_count = drain->code_count,
+        .thread_count = drain->thread_count,
+    };
+}
+
 void drain_step(struct drain *drain, const struct clock_rate *rate)
 {
     struct clock_rate used = own_rate(drain->view.arena, rate);
@@ -230,8 +246,11 @@ void drain_step(struct drain *drain, const struct clock_rate *rate)
     step_codes(drain);
     step_threads(drain, &used);
     step_nodes(drain, node_count);
-    if (!drain->out_of_memory)
-        step_calls(drain, &used);
+    if (drain->out_of_memory)
+        return;
+    step_calls(drain, &used);
+    struct line_drain_ids ids = line_ids(drain);
+    line_drain_step(&drain->lines, &ids, &used);
 }
 
 /* Functions that were running when their process ended: the time since the thread's last event is theirs. */
@@ -288,9 +307,11 @@ static void note_losses(struct drain *drain)
          "threads not recorded because there were too many (--max-size raises the limit)");
     note(drain, NOTE_WARNING, arena->merged_threads,
          "so many threads ran that later ones are counted together with earlier ones that had ended");
-    note(drain, NOTE_LOSS, drain->senseless_rows,
+    note(drain, NOTE_LOSS, arena->lost_lines, "calls whose lines were not timed because a table was full");
+    note(drain, NOTE_LOSS, drain->senseless_rows + drain->lines.senseless_rows,
          "rows passed over because the program overwrote the recorder's memory");
-    note(drain, NOTE_LOSS, drain->out_of_memory, "the recorder ran out of memory: later calls are missing");
+    note(drain, NOTE_LOSS, drain->out_of_memory || drain->lines.out_of_memory,
+         "the recorder ran out of memory: later calls and lines are missing");
 }
 
 static void note_remark(struct drain *drain)
@@ -332,6 +353,8 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
     }
     struct clock_rate used = own_rate(drain->view.arena, rate);
     close_open_calls(drain, &used, end_ticks);
+    struct line_drain_ids ids = line_ids(drain);
+    line_drain_finish(&drain->lines, &ids, &used, end_ticks);
     end_threads(drain, &used, end_ticks);
     note_losses(drain);
     note_remark(drain);
@@ -343,11 +366,16 @@ uint64_t drain_calls(const struct drain *drain)
     return drain->calls;
 }
 
+uint64_t drain_hits(const struct drain *drain)
+{
+    return drain->lines.hits;
+}
+
 uint64_t drain_memory_bytes(const struct drain *drain)
 {
     const struct arena *arena = drain->view.arena;
     return sizeof *arena + (uint64_t)arena_thread_count(&drain->view) * sizeof(struct arena_thread) +
            (uint64_t)arena_code_count(&drain->view) * sizeof(struct arena_code) +
            (uint64_t)arena_node_count(&drain->view) * sizeof(struct arena_node) + arena->text_used +
-           arena->kept_bytes;
+           (uint64_t)arena->line_count * sizeof(struct arena_line) + arena->kept_bytes;
 }

@@ -26,8 +26,9 @@ void drain_step(struct drain *drain, const struct clock_rate *rate);
  * lost is noted. */
 void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
 
-/* How many calls were written, and how much memory of the arena is in use. */
+/* How many calls and line hits were written, and how much memory of the arena is in use. */
 uint64_t drain_calls(const struct drain *drain);
+uint64_t drain_hits(const struct drain *drain);
 uint64_t drain_memory_bytes(const struct drain *drain);
 
 #endif

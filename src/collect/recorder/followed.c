@@ -60,7 +60,7 @@ static uint32_t python_of(struct writer *writer, uint32_t version)
 static bool is_sound(void *memory, const struct session_hello *hello)
 {
     struct arena_view view;
-    if (hello->message == SESSION_HELLO)
+    if (hello->message != SESSION_SAMPLES)
         return arena_look(&view, memory, hello->arena_bytes);
     const struct sample_area *area = memory;
     return hello->arena_bytes == area->total_bytes && area->magic == SAMPLE_AREA_MAGIC &&
@@ -94,23 +94,18 @@ static void open_samples(struct followed *followed, const struct followed_origin
     followed->sample_drain = sample_drain_new(followed->memory, files->writer, followed->id, followed->space);
 }
 
-int followed_open(struct followed *followed, const struct followed_origin *origin,
-                  const struct session_hello *hello, int fd, struct native_files *files,
-                  followed_describe *describe)
+/* Announces the process in the file. */
+static void describe_process(struct followed *followed, const struct followed_origin *origin,
+                             const struct session_hello *hello, struct writer *writer,
+                             followed_describe *describe)
 {
-    struct writer *writer = files->writer;
-    pid_t pid = origin->pid;
-    *followed = (struct followed){.pid = pid, .pidfd = -1, .memory_bytes = hello->arena_bytes};
-    followed->memory = map_memory(hello, fd);
-    if (!followed->memory)
-        return -1;
     bool samples = hello->message == SESSION_SAMPLES;
     const struct arena *arena = followed->memory;
     const struct sample_area *area = followed->memory;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     followed->process = (struct process){
-        .pid = (uint64_t)pid,
+        .pid = (uint64_t)origin->pid,
         .parent = origin->parent_id,
         .rank = UINT32_MAX,
         .host = intern(writer, host),
@@ -121,11 +116,29 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
         .exit_code = INT32_MIN,
     };
     followed->id = writer_process(writer, &followed->process);
-    if (samples)
+}
+
+int followed_open(struct followed *followed, const struct followed_origin *origin,
+                  const struct session_hello *hello, int fd, struct native_files *files,
+                  followed_describe *describe)
+{
+    struct writer *writer = files->writer;
+    *followed = (struct followed){
+        .pid = origin->pid, .pidfd = -1, .memory_bytes = hello->arena_bytes, .purpose = hello->message};
+    followed->memory = map_memory(hello, fd);
+    if (!followed->memory)
+        return -1;
+    if (origin->same) {
+        followed->process = origin->same->process;
+        followed->id = origin->same->id;
+    } else {
+        describe_process(followed, origin, hello, writer, describe);
+    }
+    if (hello->message == SESSION_SAMPLES)
         open_samples(followed, origin, files);
     else
         followed->drain = drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
-    followed->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    followed->pidfd = (int)syscall(SYS_pidfd_open, origin->pid, 0);
     return followed->drain || followed->sample_drain ? 0 : -1;
 }
 

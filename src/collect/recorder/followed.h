@@ -1,6 +1,7 @@
 /*
  * followed: one process that records, as the recorder knows it: the memory that it shares, what of it has been
- * written, and a descriptor that tells when it ends.
+ * written, and a descriptor that tells when it ends. A process that records in several ways at once is followed once
+ * for each, under one id.
  */
 #ifndef SONDE_COLLECT_RECORDER_FOLLOWED_H
 #define SONDE_COLLECT_RECORDER_FOLLOWED_H
@@ -24,6 +25,7 @@ struct followed {
     int pidfd;    /* -1 = the kernel has none; it is looked for at every checkpoint */
     void *memory; /* mapped: its arena or its sample area; NULL = ended */
     uint64_t memory_bytes;
+    uint32_t purpose;    /* of the memory: enum session_message */
     struct drain *drain; /* of an arena; NULL = it is a sample area */
     struct sample_drain *sample_drain;
     struct native_space *space; /* of a sample area with native stacks */
@@ -38,6 +40,7 @@ struct followed_origin {
     pid_t pid;
     uint32_t parent_id;            /* process in the file; 0 = none */
     const struct followed *forker; /* the process that it may have been forked from; NULL = not known */
+    const struct followed *same;   /* the same process, recorded in another way; NULL = this is the first */
 };
 /* Maps the memory behind `fd` (which stays the caller's) and announces the process in the file that `files` writes
  * to. -1 when the message or the memory makes no sense. */

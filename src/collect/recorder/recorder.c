@@ -217,25 +217,49 @@ static void end_sampling_at(struct recorder *recorder, uint64_t ns)
         recorder->over_ns = ns;
 }
 
+static void finish_process(struct recorder *recorder, pid_t pid, int32_t exit_code)
+{
+    for (size_t i = 0; i < recorder->count; i++)
+        if (recorder->followed[i].pid == pid && recorder->followed[i].memory)
+            finish(recorder, &recorder->followed[i], true, exit_code);
+}
+
+/* The same process, if it records in another way already; one that announces a way again has become another program. */
+static const struct followed *find_same(struct recorder *recorder, pid_t pid, uint32_t purpose)
+{
+    struct followed *same = NULL;
+    for (size_t i = 0; i < recorder->count; i++) {
+        struct followed *followed = &recorder->followed[i];
+        if (followed->pid != pid || !followed->memory)
+            continue;
+        if (followed->purpose == purpose) {
+            finish_process(recorder, pid, INT32_MIN);
+            return NULL;
+        }
+        same = followed;
+    }
+    return same;
+}
+
 static void take_process(struct recorder *recorder, const struct session_hello *hello, pid_t pid, int fd)
 {
     const struct recorder_options *options = recorder->options;
+    struct followed *added = new_followed(recorder), opened;
+    if (!added)
+        return;
+    recorder->count--; /* until it is known to be one */
+    const struct followed *same = find_same(recorder, pid, hello->message);
     struct followed *before = find_followed(recorder, pid);
-    if (before && before->memory) /* it has become another program */
-        finish(recorder, before, true, INT32_MIN);
     uint32_t parent_id = before ? before->process.parent : parent_of(recorder, pid, (pid_t)hello->parent_pid);
-    struct followed *followed = new_followed(recorder);
-    if (!followed)
-        return;
     const struct followed_origin origin = {
-        .pid = pid, .parent_id = parent_id, .forker = find_id(recorder, parent_id)};
-    if (followed_open(followed, &origin, hello, fd, &recorder->native_files, options->describe) < 0) {
-        recorder->count--;
+        .pid = pid, .parent_id = parent_id, .forker = find_id(recorder, parent_id), .same = same};
+    if (followed_open(&opened, &origin, hello, fd, &recorder->native_files, options->describe) < 0)
         return;
-    }
-    recorder->result->processes++;
+    *added = opened;
+    recorder->count++;
+    recorder->result->processes += !same;
     if (options->duration_ns)
-        end_sampling_at(recorder, followed->process.start_ns + options->duration_ns);
+        end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }
 
 static void note_words(struct recorder *recorder, pid_t pid, const char *why)
@@ -287,7 +311,8 @@ static void take_message(struct recorder *recorder, int connection)
     struct session_hello hello;
     int fd;
     if (receive(connection, &hello, &fd) && (peer.uid == getuid() || peer.uid == 0)) {
-        if (hello.message == SESSION_HELLO || hello.message == SESSION_SAMPLES)
+        if (hello.message == SESSION_HELLO || hello.message == SESSION_SAMPLES ||
+            hello.message == SESSION_LINES)
             take_process(recorder, &hello, peer.pid, fd);
         else if (hello.message == SESSION_REFUSED)
             note_refusal(recorder, &hello, peer.pid);
@@ -321,9 +346,7 @@ static void reap_target(struct recorder *recorder)
         return;
     recorder->result->end_ns = clock_monotonic_ns();
     take_messages(recorder);
-    struct followed *followed = find_followed(recorder, recorder->target);
-    if (followed && followed->memory)
-        finish(recorder, followed, true, exit_code_of(status));
+    finish_process(recorder, recorder->target, exit_code_of(status));
 }
 
 /* What the terminal sends goes to the whole foreground group, the target included; what somebody sends to this

@@ -1,0 +1,55 @@
+/*
+ * line_codes: what is known of each code object that was met, kept with the object itself (co_extra), so that it is
+ * found in no time and goes when the object goes; and the blocks of rows in the arena where the lines of chosen ones
+ * are counted. The same function compiled again has the block of the first.
+ */
+#ifndef SONDE_COLLECT_INSIDE_LINE_CODES_H
+#define SONDE_COLLECT_INSIDE_LINE_CODES_H
+
+#include "collect/inside/interpreter.h"
+#include "collect/inside/trace.h"
+
+struct line_thread;
+
+enum line_choice {
+    LINE_OTHER,  /* does not concern us */
+    LINE_CALLEE, /* has been called by a chosen function's line */
+    LINE_CHOSEN,
+};
+
+#define LINE_CODES_PLACES 8
+
+struct line_code {
+    uint64_t code; /* address of the object; 0 = it is gone */
+    enum line_choice choice;
+    uint32_t code_row; /* in the arena; 0 = it was not called yet */
+    uint32_t first_line, line_count;
+    uint32_t block;             /* in the arena, when all threads share it; 0 = none */
+    struct line_thread *thread; /* the one whose stack `innermost` is about */
+    uint32_t innermost;         /* place of the innermost call in that stack, from 1 */
+    uint32_t open;              /* calls that are going on, in all threads */
+    struct {
+        uint32_t offset, line;
+    } places[LINE_CODES_PLACES]; /* lines of instructions where a generator went on lately */
+    struct line_code *next;
+};
+
+/* 0, or -1 with words. `trace` lends its tables of functions and texts. */
+int line_codes_init(struct trace *trace, char *why, size_t why_bytes);
+
+/* What is known of a code object; NULL = it was never met. */
+struct line_code *line_codes_find(PyObject *code);
+/* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. */
+struct line_code *line_codes_set(PyObject *code, enum line_choice choice);
+/* All that are known as something else than LINE_OTHER. */
+struct line_code *line_codes_first(void);
+
+/* The block of a chosen function, made at its first call, which must be running; that of a thread (row in the arena)
+ * where each has blocks of its own, else `thread` is 0. 0 when there is no room. */
+uint32_t line_codes_block(struct line_code *function, uint32_t thread);
+/* The line of an instruction. */
+uint32_t line_codes_line(struct line_code *function, uint32_t offset);
+/* The first and last line that code has; false when it has none. */
+bool line_codes_span(PyObject *code, uint32_t *first, uint32_t *last);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * line_hook: lines, calls and returns before 3.12: the frame evaluation hook tells of calls, and the trace function of a
+ * thread, which is switched on only while the code of a chosen function runs, tells of lines.
+ */
+#ifndef SONDE_COLLECT_INSIDE_LINE_HOOK_H
+#define SONDE_COLLECT_INSIDE_LINE_HOOK_H
+
+#include "collect/inside/interpreter.h"
+
+/* 0, or -1 with words. */
+int line_hook_begin(char *why, size_t why_bytes);
+
+#endif

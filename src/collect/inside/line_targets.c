@@ -1,0 +1,210 @@
+#include "collect/inside/line_targets.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/agent/session.h"
+#include "collect/inside/line_codes.h"
+
+struct target {
+    const char *text;      /* as given */
+    char path[PATH_MAX];   /* of a file or folder: absolute; "" = it is a name */
+    char linked[PATH_MAX]; /* the same without symbolic links */
+    uint32_t line;         /* of file:line; 0 = all of the file */
+};
+
+/* What is compared with the targets. */
+struct subject {
+    PyObject *code;
+    const char *module, *qualname, *file;
+};
+
+static struct target *targets;
+static uint32_t target_count;
+
+/* ---- names ---- */
+
+/* Whether `name` is the target, or lies in it. A function within a function is asked for by its own name, or with all
+ * that its module or class has. */
+static bool name_lies_in(const char *target, const char *name)
+{
+    size_t size = strlen(target);
+    if (strncmp(name, target, size) != 0)
+        return false;
+    return name[size] == '\0' || (name[size] == '.' && name[size + 1] != '<');
+}
+
+static bool matches_joined(const char *target, const char *module, size_t module_bytes, const char *qualname)
+{
+    char joined[PATH_MAX];
+    int size = snprintf(joined, sizeof joined, "%.*s.%s", (int)module_bytes, module, qualname);
+    return size > 0 && (size_t)size < sizeof joined && name_lies_in(target, joined);
+}
+
+/* The main program's functions may be called by their names alone, or by the name of its file, too. */
+static bool matches_name(const struct target *target, const struct subject *subject)
+{
+    if (subject->module &&
+        matches_joined(target->text, subject->module, strlen(subject->module), subject->qualname))
+        return true;
+    if (!subject->module || strcmp(subject->module, "__main__") != 0)
+        return false;
+    const char *slash = strrchr(subject->file, '/');
+    const char *stem = slash ? slash + 1 : subject->file;
+    const char *dot = strrchr(stem, '.');
+    return name_lies_in(target->text, subject->qualname) ||
+           matches_joined(target->text, stem, dot ? (size_t)(dot - stem) : strlen(stem), subject->qualname);
+}
+
+/* ---- files ---- */
+
+static bool path_lies_in(const char *folder, const char *path)
+{
+    size_t size = strlen(folder);
+    return size && strncmp(path, folder, size) == 0 && (path[size] == '\0' || path[size] == '/');
+}
+
+static bool matches_file(const struct target *target, const struct subject *subject)
+{
+    char path[PATH_MAX], linked[PATH_MAX];
+    const char *file = subject->file;
+    if (file[0] == '<')
+        return false;
+    if (file[0] != '/' && realpath(file, path))
+        file = path;
+    if (path_lies_in(target->path, file) || path_lies_in(target->linked, file))
+        return true;
+    return realpath(file, linked) && path_lies_in(target->linked, linked);
+}
+
+static bool has_line(PyObject *code, uint32_t line)
+{
+    uint32_t first, last;
+    return line_codes_span(code, &first, &last) && line >= first && line <= last;
+}
+
+static bool is_code(PyObject *object, PyObject *code)
+{
+    return Py_TYPE(object) == Py_TYPE(code);
+}
+
+/* The function that has the line is the innermost one. */
+static bool is_function_of_line(PyObject *code, uint32_t line)
+{
+    if (!has_line(code, line))
+        return false;
+    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    bool inner = false;
+    for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
+        PyObject *constant = PyTuple_GetItem(constants, i);
+        inner = inner || (is_code(constant, code) && has_line(constant, line));
+    }
+    Py_XDECREF(constants);
+    PyErr_Clear();
+    return !inner;
+}
+
+/* ---- all of it ---- */
+
+/* The bodies of modules and classes run once; they are timed only when one of their lines is asked for. */
+static bool is_body(PyObject *code)
+{
+    enum { NEWLOCALS = 2 };
+    PyObject *flags = PyObject_GetAttrString(code, "co_flags");
+    bool body = flags && !(PyLong_AsLong(flags) & NEWLOCALS);
+    Py_XDECREF(flags);
+    PyErr_Clear();
+    return body;
+}
+
+static bool matches(const struct target *target, const struct subject *subject)
+{
+    if (!target->path[0])
+        return matches_name(target, subject) && !is_body(subject->code);
+    if (!matches_file(target, subject))
+        return false;
+    return target->line ? is_function_of_line(subject->code, target->line) : !is_body(subject->code);
+}
+
+static PyObject *text_of(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return bytes;
+}
+
+bool line_targets_match(PyObject *code, PyObject *module)
+{
+    if (!target_count)
+        return false;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *file = text_of(code, "co_filename"), *qualname = text_of(code, "co_qualname");
+    PyObject *name = module && PyUnicode_Check(module) ? interpreter_utf8(module) : NULL;
+    if (!qualname)
+        qualname = text_of(code, "co_name");
+    const struct subject subject = {
+        .code = code,
+        .module = name ? PyBytes_AsString(name) : NULL,
+        .qualname = qualname ? PyBytes_AsString(qualname) : "",
+        .file = file ? PyBytes_AsString(file) : "",
+    };
+    bool found = false;
+    for (uint32_t i = 0; i < target_count && !found; i++)
+        found = matches(&targets[i], &subject);
+    Py_XDECREF(name);
+    Py_XDECREF(qualname);
+    Py_XDECREF(file);
+    PyErr_Restore(type, value, traceback);
+    return found;
+}
+
+/* Cuts ":123" off; 0 when there is none. */
+static uint32_t take_line(char *text)
+{
+    char *colon = strrchr(text, ':'), *end;
+    if (!colon || !colon[1])
+        return 0;
+    unsigned long line = strtoul(colon + 1, &end, 10);
+    if (*end || line == 0 || line > INT32_MAX)
+        return 0;
+    *colon = '\0';
+    return (uint32_t)line;
+}
+
+static bool is_path(const char *text)
+{
+    size_t size = strlen(text);
+    return strchr(text, '/') || (size > 3 && strcmp(text + size - 3, ".py") == 0);
+}
+
+static void parse(struct target *target, const char *text)
+{
+    char cut[PATH_MAX], here[PATH_MAX];
+    target->text = text;
+    snprintf(cut, sizeof cut, "%s", text);
+    target->line = take_line(cut);
+    if (!target->line && !is_path(cut))
+        return;
+    if (cut[0] == '/' || !getcwd(here, sizeof here))
+        here[0] = '\0';
+    size_t size = strlen(cut);
+    while (size > 1 && cut[size - 1] == '/')
+        cut[--size] = '\0';
+    snprintf(target->path, sizeof target->path, "%.*s%s%s", PATH_MAX / 2, here, here[0] ? "/" : "", cut);
+    if (!realpath(target->path, target->linked))
+        target->linked[0] = '\0';
+}
+
+void line_targets_init(const struct session *session)
+{
+    targets = calloc(session->line_target_count, sizeof *targets);
+    target_count = targets ? session->line_target_count : 0;
+    for (uint32_t i = 0; i < target_count; i++)
+        parse(&targets[i], session->line_targets[i]);
+}

@@ -1,0 +1,20 @@
+/*
+ * line_targets: which functions were asked for. A target is a dotted name (function, class, module, package; without the
+ * module's name it means the main program's), the path of a file or folder, or file:line, the function that has the
+ * line. A code object is looked at when it is called for the first time: so functions are found whenever and however
+ * they are made, by an import, a reload or exec, without watching any of these.
+ */
+#ifndef SONDE_COLLECT_INSIDE_LINE_TARGETS_H
+#define SONDE_COLLECT_INSIDE_LINE_TARGETS_H
+
+#include "collect/inside/interpreter.h"
+
+struct session;
+
+/* The session's texts must stay. */
+void line_targets_init(const struct session *session);
+/* Whether the code is of a function that was asked for. `module` is the name of the module that it runs in, may be NULL.
+ * Never leaves an exception. */
+bool line_targets_match(PyObject *code, PyObject *module);
+
+#endif
