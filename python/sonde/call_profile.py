@@ -19,7 +19,8 @@ class Profile(_inside.Session, _binding.Results):
     read in C. Without ``subcalls`` callers are not told apart; without ``builtins`` C functions are left out.
 
     ``enable(subcalls=True, builtins=True)``, ``disable()``, ``clear()`` and ``getstats()`` are as in
-    cProfile. ``snapshot()`` gives the recording so far as the bytes of a .sonde file, with whole call paths.
+    cProfile. ``snapshot()`` gives the recording so far as the bytes of a .sonde file, with whole call paths
+    and the text of the source files below the working directory.
     """
 
     def __init__(self, timer=None, timeunit=0.0, subcalls=True, builtins=True):
@@ -34,7 +35,7 @@ class Profile(_inside.Session, _binding.Results):
         """Put what was recorded so far into ``stats``, as a dict in the form that pstats knows."""
         import marshal
 
-        self.stats = marshal.loads(_binding.pstats(self.snapshot(), "this profile", self.subcalls))
+        self.stats = marshal.loads(_binding.pstats(self.raw_snapshot(), "this profile", self.subcalls))
 
     def dump_stats(self, file):
         """Stop, and write what was recorded to the named file, for pstats and all that reads its files."""

@@ -144,6 +144,21 @@ static int fill(struct climb *climb, const struct functions *flat)
     return 0;
 }
 
+static int turn(const struct tree *exact, const struct functions *flat, struct tree *tree, struct err *err)
+{
+    struct climb climb = {.exact = exact, .tree = tree};
+    int result = fill(&climb, flat);
+    map_clear(&climb.groups);
+    free(climb.above);
+    free(climb.climbers);
+    return result < 0 ? err_set(err, "not enough memory to turn the call tree round") : 0;
+}
+
+int bottom_up_fill_from(const struct tree *exact, struct tree *tree, struct err *err)
+{
+    return turn(exact, &(struct functions){0}, tree, err);
+}
+
 int bottom_up_fill(const struct recording *recording, const struct selection *selection, struct tree *tree,
                    struct err *err)
 {
@@ -154,17 +169,11 @@ int bottom_up_fill(const struct recording *recording, const struct selection *se
     struct functions functions;
     if (functions_build(&flat, selection, &functions, err) < 0)
         return -1;
-    struct tree exact;
-    if (tree_build_exact(recording, selection, &exact, err) < 0) {
-        functions_clear(&functions);
-        return -1;
-    }
-    struct climb climb = {.exact = &exact, .tree = tree};
-    int result = fill(&climb, &functions);
-    map_clear(&climb.groups);
-    free(climb.above);
-    free(climb.climbers);
+    struct tree exact = {0};
+    int result = tree_build_exact(recording, selection, &exact, err);
+    if (result == 0)
+        result = turn(&exact, &functions, tree, err);
     tree_clear(&exact);
     functions_clear(&functions);
-    return result < 0 ? err_set(err, "not enough memory to turn the call tree round") : 0;
+    return result;
 }

@@ -19,5 +19,7 @@ struct tree;
 /* Fills the tree's nodes, unlinked (see tree_link). */
 int bottom_up_fill(const struct recording *recording, const struct selection *selection, struct tree *tree,
                    struct err *err);
+/* Of a tree that is there already; what a flat profile has is left out. */
+int bottom_up_fill_from(const struct tree *exact, struct tree *tree, struct err *err);
 
 #endif

@@ -299,14 +299,24 @@ int tree_build(const struct recording *recording, const struct selection *select
     return 0;
 }
 
+static int link_or_clear(int filled, struct tree *tree, uint32_t code_count, struct err *err)
+{
+    if (filled == 0 && tree_link(tree, code_count, err) == 0)
+        return 0;
+    tree_clear(tree);
+    return -1;
+}
+
 int tree_build_bottom_up(const struct recording *recording, const struct selection *selection,
                          struct tree *tree, struct err *err)
 {
     *tree = (struct tree){0};
-    if (bottom_up_fill(recording, selection, tree, err) < 0 ||
-        tree_link(tree, recording->codes_count, err) < 0) {
-        tree_clear(tree);
-        return -1;
-    }
-    return 0;
+    return link_or_clear(bottom_up_fill(recording, selection, tree, err), tree, recording->codes_count, err);
+}
+
+int tree_build_bottom_up_from(const struct tree *exact, uint32_t code_count, struct tree *tree,
+                              struct err *err)
+{
+    *tree = (struct tree){0};
+    return link_or_clear(bottom_up_fill_from(exact, tree, err), tree, code_count, err);
 }

@@ -58,6 +58,9 @@ int tree_build_exact(const struct recording *recording, const struct selection *
  * length and where they hold next to nothing. Flat files: two levels. */
 int tree_build_bottom_up(const struct recording *recording, const struct selection *selection,
                          struct tree *tree, struct err *err);
+/* The same of a tree that is there already and is not estimated. */
+int tree_build_bottom_up_from(const struct tree *exact, uint32_t code_count, struct tree *tree,
+                              struct err *err);
 void tree_clear(struct tree *tree);
 
 /* Calls `enter` for each node in depth-first order, children hottest first, and `leave` when its subtree is

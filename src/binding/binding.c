@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "binding/columns.h"
+#include "binding/embedding.h"
 #include "binding/getstats.h"
 #include "export/pstats_writer.h"
 #include "import/formats.h"
@@ -146,7 +147,7 @@ static PyObject *binding_find_module(void)
 static PyObject *binding_getstats(PyObject *self, PyObject *none)
 {
     PyObject *module = binding_find_module();
-    PyObject *data = module ? PyObject_CallMethod(self, "snapshot", NULL) : NULL;
+    PyObject *data = module ? PyObject_CallMethod(self, "raw_snapshot", NULL) : NULL;
     PyObject *subcalls = data ? PyObject_GetAttrString(self, "subcalls") : NULL;
     PyObject *arguments = subcalls ? Py_BuildValue("(OsO)", data, "this profile", subcalls) : NULL;
     PyObject *list = arguments ? binding_functions(module, arguments) : NULL;
@@ -159,14 +160,44 @@ static PyObject *binding_getstats(PyObject *self, PyObject *none)
     return list;
 }
 
+static PyObject *binding_snapshot(PyObject *self, PyObject *none)
+{
+    PyObject *data = PyObject_CallMethod(self, "raw_snapshot", NULL), *result = NULL;
+    struct bytes out = {0};
+    struct err err = {0};
+    Py_ssize_t size;
+    char *bytes;
+    int failed;
+
+    (void)none;
+    if (!data || PyBytes_AsStringAndSize(data, &bytes, &size) < 0) {
+        Py_XDECREF(data);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    failed = embedding_add(bytes, (size_t)size, &out, &err);
+    Py_END_ALLOW_THREADS;
+    if (failed)
+        PyErr_SetString(PyExc_RuntimeError, err.text);
+    else
+        result = PyBytes_FromStringAndSize((const char *)out.data, (Py_ssize_t)out.size);
+    bytes_clear(&out);
+    Py_DECREF(data);
+    return result;
+}
+
 static PyMethodDef binding_results_methods[] = {{"getstats", binding_getstats, METH_NOARGS,
                                                  "getstats() -> list of profiler_entry\n\n"
                                                  "One for each function, with cProfile's fields: code, "
                                                  "callcount, reccallcount, totaltime, inlinetime, calls."},
+                                                {"snapshot", binding_snapshot, METH_NOARGS,
+                                                 "snapshot() -> bytes\n\n"
+                                                 "Everything recorded so far as a .sonde file, with the text "
+                                                 "of the source files below the working directory."},
                                                 {NULL, NULL, 0, NULL}};
 static PyType_Slot binding_results_slots[] = {
     {Py_tp_doc,
-     "What can be asked of a class that has snapshot() -> bytes of a recording, and subcalls -> bool."},
+     "What can be asked of a class that has raw_snapshot() -> bytes of a recording, and subcalls -> bool."},
     {Py_tp_methods, binding_results_methods},
     {0, NULL}};
 static PyType_Spec binding_results_spec = {"sonde._binding.Results", 0, 0,

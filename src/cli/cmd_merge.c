@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/damage_note.h"
 #include "cli/folder.h"
 #include "cli/input.h"
 #include "cli/message.h"
@@ -147,23 +148,6 @@ static int add_to_profile(struct job *job, const struct recording *recording, st
     return result;
 }
 
-/* The sum must not look more complete than what went into it. */
-static int note_damage(struct recording *recording, const char *path, struct err *err)
-{
-    const struct damage *damage = &recording->damage;
-    if (!damage->damaged_chunks && !damage->orphaned_chunks && !damage->truncated)
-        return 0;
-    char text[512];
-    snprintf(text, sizeof text, "%s is damaged%s; what is whole was merged", path,
-             damage->truncated ? " (cut off)" : "");
-    message_warn("%s", text);
-    struct note note = {.kind = NOTE_LOSS,
-                        .count = damage->damaged_chunks + damage->orphaned_chunks + damage->truncated,
-                        .text = strings_intern_text(&recording->strings, text)};
-    bool noted = note.text != UINT32_MAX && recording_add_note(recording, &note) != UINT32_MAX;
-    return noted ? 0 : err_set(err, "out of memory");
-}
-
 static int add_file(struct job *job, const char *path, bool keep_going, struct err *err)
 {
     struct recording recording = {0};
@@ -175,8 +159,8 @@ static int add_file(struct job *job, const char *path, bool keep_going, struct e
         message_warn("left out: %s", unreadable.text);
         return 0;
     }
-    int result = note_damage(&recording, path, err);
-    if (result == 0 && !job->writer) /* a .sonde file keeps the addresses */
+    int result = damage_note_add(&recording, path, err); /* the sum must not look whole */
+    if (result == 0 && !job->writer)                     /* a .sonde file keeps the addresses */
         result = native_stacks_name(&recording, false, err);
     if (result == 0)
         result = job->writer  ? add_to_recording(job, &recording, err)

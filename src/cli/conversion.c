@@ -7,6 +7,7 @@
 #include "analyse/native_stacks.h"
 #include "analyse/owners.h"
 #include "base/err.h"
+#include "cli/damage_note.h"
 #include "cli/staged.h"
 #include "export/chrome_writer.h"
 #include "export/collapsed_writer.h"
@@ -231,6 +232,8 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
                       .name = name,
                       .selection = conversion->selection,
                       .style = conversion->frames};
+    if (damage_note_add(recording, name, err) < 0)
+        return -1;
     /* A .sonde file keeps the addresses, so that they can still be named. */
     if (conversion->format->put != put_sonde && native_stacks_name(recording, conversion->internals, err) < 0)
         return -1;

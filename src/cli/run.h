@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "cli/conversion.h"
-#include "cli/sources.h"
 #include "cli/target.h"
 #include "collect/recorder/sample_drain.h"
+#include "export/sources.h"
 
 struct err;
 struct recording;

@@ -70,7 +70,7 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
     put_functions(answer, &difference);
     put_changes(answer, &difference);
     put_nodes(answer, &difference);
-    int result = rectangles_put_with_nodes(answer, &difference.tree, err);
+    int result = rectangles_put(answer, &difference.tree, &(struct rectangles_options){.nodes = true}, err);
     difference_clear(&difference);
     return result;
 }

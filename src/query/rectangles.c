@@ -6,9 +6,10 @@
 
 #include "analyse/tree.h"
 #include "base/err.h"
+#include "base/sort.h"
 #include "query/answer.h"
 
-/* The nodes level by level; children of a node lie side by side, hottest first. What is shown of a node is taken when
+/* The nodes level by level; children of a node lie side by side. What is shown of a node is taken when
  * it is met: nodes lie far apart in memory, and there may be a million. */
 struct levels {
     uint32_t *order;  /* nodes of the tree */
@@ -53,20 +54,49 @@ static void put_node(struct levels *levels, uint32_t place, const struct tree *t
     levels->calls[place] = (double)(node->calls + node->total_samples);
 }
 
-static uint32_t put_children(struct levels *levels, const struct tree *tree, uint32_t place, uint32_t used)
+struct ranking {
+    const struct tree *tree;
+    const uint32_t *ranks;
+};
+
+static int by_rank(const void *left, const void *right, void *context)
+{
+    const struct ranking *ranking = context;
+    const struct tree_node *nodes = ranking->tree->nodes;
+    uint32_t a = ranking->ranks[nodes[*(const uint32_t *)left].code];
+    uint32_t b = ranking->ranks[nodes[*(const uint32_t *)right].code];
+    return a < b ? -1 : a > b;
+}
+
+/* The children of the node at `place`, from `used` on in the order they are drawn in; where they end. */
+static uint32_t order_children(struct levels *levels, const struct tree *tree, const uint32_t *ranks,
+                               uint32_t place, uint32_t used)
+{
+    uint32_t first = used, child = tree->nodes[levels->order[place]].first_child;
+    for (; child; child = tree->nodes[child].next_sibling)
+        levels->order[used++] = child;
+    struct ranking ranking = {tree, ranks};
+    struct err err;
+    if (ranks && used - first > 1) /* without memory they stay as they are: by time is an order, too */
+        sort_rows(levels->order + first, used - first, sizeof *levels->order, by_rank, &ranking, &err);
+    return used;
+}
+
+static uint32_t put_children(struct levels *levels, const struct tree *tree, const uint32_t *ranks,
+                             uint32_t place, uint32_t used)
 {
     double at_ns = levels->start_ns[place];
-    uint32_t child = tree->nodes[levels->order[place]].first_child;
-    for (; child; child = tree->nodes[child].next_sibling) {
-        put_node(levels, used, tree, child);
+    uint32_t end = order_children(levels, tree, ranks, place, used);
+    for (; used < end; used++) {
+        put_node(levels, used, tree, levels->order[used]);
         levels->parent[used] = place;
         levels->start_ns[used] = at_ns;
-        at_ns += levels->total_ns[used++];
+        at_ns += levels->total_ns[used];
     }
     return used;
 }
 
-static int levels_fill(struct levels *levels, const struct tree *tree)
+static int levels_fill(struct levels *levels, const struct tree *tree, const uint32_t *ranks)
 {
     if (levels_alloc(levels, tree->count) < 0)
         return -1;
@@ -77,7 +107,7 @@ static int levels_fill(struct levels *levels, const struct tree *tree)
     while (place < used) {
         levels->first[levels->level_count++] = place;
         for (uint32_t end = used; place < end; place++)
-            used = put_children(levels, tree, place, used);
+            used = put_children(levels, tree, ranks, place, used);
     }
     levels->first[levels->level_count] = used;
     return 0;
@@ -109,27 +139,18 @@ static void put_rectangles(struct answer *answer, const struct levels *levels)
     put_reals(answer, "calls", levels->calls, count);
 }
 
-static int put_tree(struct answer *answer, const struct tree *tree, bool nodes, struct err *err)
+int rectangles_put(struct answer *answer, const struct tree *tree, const struct rectangles_options *options,
+                   struct err *err)
 {
     struct levels levels = {0};
-    int result = levels_fill(&levels, tree);
+    int result = levels_fill(&levels, tree, options ? options->ranks : NULL);
     if (result == 0) {
         json_key(&answer->json, "estimated");
         json_bool(&answer->json, tree->estimated);
         put_rectangles(answer, &levels);
-        if (nodes)
+        if (options && options->nodes)
             put_numbers(answer, "node", levels.order, levels.first[levels.level_count]);
     }
     levels_clear(&levels);
     return result < 0 ? err_set(err, "not enough memory to draw %u stacks", tree->count) : 0;
-}
-
-int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err)
-{
-    return put_tree(answer, tree, false, err);
-}
-
-int rectangles_put_with_nodes(struct answer *answer, const struct tree *tree, struct err *err)
-{
-    return put_tree(answer, tree, true, err);
 }

@@ -5,16 +5,21 @@
 #ifndef SONDE_QUERY_RECTANGLES_H
 #define SONDE_QUERY_RECTANGLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct answer;
 struct err;
 struct tree;
 
+struct rectangles_options {
+    const uint32_t *ranks; /* by code: in this order children lie side by side; NULL = hottest first */
+    bool nodes; /* array node: which of the tree's a rectangle is, for who has more to say of each */
+};
+
 /* Arrays level (first of each level, and the end), parent, start, total, self (ns), code, and calls (samples where
- * there are no calls). There may be a million rectangles: what nobody draws is not here. */
-int rectangles_put(struct answer *answer, const struct tree *tree, struct err *err);
-/* The same, and node: which of the tree's a rectangle is, for those who have more to say of each node. */
-int rectangles_put_with_nodes(struct answer *answer, const struct tree *tree, struct err *err);
+ * there are no calls). There may be a million rectangles: what nobody draws is not here. `options` may be NULL. */
+int rectangles_put(struct answer *answer, const struct tree *tree, const struct rectangles_options *options,
+                   struct err *err);
 
 #endif

@@ -37,6 +37,8 @@ static const struct field fields[] = {
     {"edge_share", FIELD_REAL, offsetof(struct request, edge_share), 0},
     {"by_self", FIELD_BOOL, offsetof(struct request, by_self), 0},
     {"fold", FIELD_BOOL, offsetof(struct request, fold), 0},
+    {"by_name", FIELD_BOOL, offsetof(struct request, by_name), 0},
+    {"threads", FIELD_BOOL, offsetof(struct request, threads), 0},
     {"own", FIELD_BOOL, offsetof(struct request, own), 0},
     {"marks", FIELD_SET, offsetof(struct request, marks), 0},
     {"process", FIELD_NUMBER, offsetof(struct request, selection.process), 0},

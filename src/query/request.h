@@ -36,6 +36,8 @@ struct request {
     double node_share, edge_share;
     bool by_self;
     bool fold;                /* recursion */
+    bool by_name;             /* children lie in the order of their names, not of their times */
+    bool threads;             /* the thread that each stack is mostly of, too */
     bool own;                 /* without the frames of libraries */
     struct request_set marks; /* what a search has found */
     struct selection selection;

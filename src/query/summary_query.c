@@ -1,5 +1,6 @@
 /* summary: what was recorded, how good it is, and what to look at first. */
 #include "analyse/findings.h"
+#include "analyse/main_threads.h"
 #include "analyse/timeline.h"
 #include "base/err.h"
 #include "query/answer.h"
@@ -61,6 +62,18 @@ static void put_threads(struct json *json, const struct recording *recording)
         json_end_object(json);
     }
     json_end_array(json);
+}
+
+/* Those that can be told apart by colour, the busiest first. */
+static int put_busiest(struct json *json, const struct recording *recording, struct err *err)
+{
+    uint32_t ids[MAIN_THREADS_MAX];
+    int count = main_threads_busiest(recording, ids, err);
+    put_list(json, "busiest_threads");
+    for (int i = 0; i < count; i++)
+        json_unsigned(json, ids[i]);
+    json_end_array(json);
+    return count < 0 ? -1 : 0;
 }
 
 static void put_notes(struct json *json, const struct recording *recording)
@@ -146,6 +159,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     put_metas(json, recording);
     put_processes(json, recording);
     put_threads(json, recording);
+    if (put_busiest(json, recording, err) < 0)
+        return -1;
     put_notes(json, recording);
     put_damage(json, &recording->damage);
     return put_findings(json, row, &request->selection, err);

@@ -527,6 +527,28 @@ def check_snapshot_is_a_recording():
     assert recording["damage"]["damaged_chunks"] == 0
 
 
+def check_snapshot_has_the_text_of_its_sources():
+    import importlib
+
+    import sonde
+
+    os.mkdir("texts")
+    marker = "known by its text alone"
+    with open("texts/recited.py", "w") as stream:
+        stream.write(f"def recite():\n    return {marker!r}\n")
+    time.sleep(0.02)  # a file that was changed after the start is not what ran
+    sys.path.insert(0, "texts")
+    recite = importlib.import_module("recited").recite
+    profile = sonde.Profile()
+    profile.runcall(recite)
+    assert marker.encode() in profile.snapshot(), "the file lies below the working directory"
+    assert marker.encode() not in profile.raw_snapshot()
+    time.sleep(0.02)  # the file system's clock is coarse
+    with open("texts/recited.py", "a") as stream:
+        stream.write("# later\n")
+    assert marker.encode() not in profile.snapshot(), "it is not what ran any more"
+
+
 def check_bad_recordings():
     import sonde
     from sonde import _binding

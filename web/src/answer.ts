@@ -21,6 +21,10 @@ export class Answer {
     this.base = 8 + headBytes;
   }
 
+  has(name: string): boolean {
+    return name in this.places;
+  }
+
   private place(name: string, type: string): ArrayPlace {
     const place = this.places[name];
     if (!place || place[0] !== type) throw new Error(`the answer has no array ${name} of ${type}`);

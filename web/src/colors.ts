@@ -95,6 +95,32 @@ export function frameColor(module: string, kind: number, flags: number, dark: bo
   return oklch(lightness, chroma, hue);
 }
 
+/** Hues and lightnesses that differ for everybody, also with red or green missing: lightness and chroma by turns. */
+const THREAD_SHADES: [lightness: number, chroma: number, hue: number][] = [
+  [0.74, 0.11, 240],
+  [0.78, 0.14, 70],
+  [0.62, 0.11, 165],
+  [0.9, 0.13, 105],
+  [0.52, 0.13, 260],
+  [0.62, 0.16, 45],
+  [0.7, 0.12, 345],
+  [0.84, 0.05, 200],
+];
+const SHARED: [number, number, number][] = [
+  [208, 210, 214],
+  [70, 74, 80],
+];
+
+/** `place` among the busiest threads (-1 = none of them); the less of the time is that thread's (`part`), the greyer. */
+export function threadColor(place: number, part: number, dark: boolean): [number, number, number] {
+  const grey = SHARED[dark ? 1 : 0];
+  const shade = THREAD_SHADES[place];
+  if (!shade) return grey;
+  const [lightness, chroma, hue] = shade;
+  const own = oklch(dark ? lightness * 0.78 : lightness, chroma, hue);
+  return own.map((channel, at) => Math.round(grey[at] + (channel - grey[at]) * part)) as [number, number, number];
+}
+
 /** Share 0…1 → heat: one hue, light to dark (dark to light at night). */
 export function heatColor(share: number, dark: boolean): [number, number, number] {
   const strength = Math.sqrt(Math.min(1, Math.max(0, share)));

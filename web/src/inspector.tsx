@@ -7,7 +7,7 @@ import { useAnswer } from "./asking";
 import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour } from "./functions";
 import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
-import { CODE_KINDS, type Recording } from "./recording";
+import { CODE_KINDS, threadName, type Recording } from "./recording";
 import { arrangement, percent, selected, selection, showSource, view } from "./state";
 
 const MOST = 12;
@@ -68,10 +68,7 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
   );
   if (!rows?.length || threads.length < 2) return null;
   const largest = rows[0].total;
-  const name = (id: number) => {
-    const found = threads.find((thread) => thread.id === id);
-    return found ? `${found.name || "thread"} ${found.tid}` : "";
-  };
+  const name = (id: number) => threadName(threads.find((thread) => thread.id === id));
   return (
     <section>
       <h3>

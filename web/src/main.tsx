@@ -6,7 +6,7 @@ import { fromBase64, ServerEngine, WorkerEngine, type Engine } from "./engine";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
-import { engine, followTheme, keepInUrl, opening, problem, recordings } from "./state";
+import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings } from "./state";
 
 async function openCarried(engine: Engine): Promise<number> {
   const blocks = document.querySelectorAll<HTMLScriptElement>("script.recording");
@@ -69,6 +69,7 @@ async function start(): Promise<void> {
 }
 
 followTheme();
+followPrinting();
 keepInUrl();
 listenForKeys();
 render(<Shell openFiles={openFiles} />, document.getElementById("page")!);

@@ -14,6 +14,8 @@ export interface PictureOptions {
   onChoose(rectangle: number): void;
   /** What is in sight has changed; for pictures that are made anew for it. */
   onMove?(window: Window): void;
+  /** The whole is shown again. */
+  onReset?(): void;
 }
 
 export class Picture {
@@ -22,6 +24,7 @@ export class Picture {
   private readonly watch: ResizeObserver;
   private readonly camera: Camera;
   private readonly bar: ScrollBar;
+  private goal: { layout: Layout; rectangle: number; from: number; to: number } | null = null;
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -82,8 +85,19 @@ export class Picture {
     return this.rectangles.at(this.band(), event.offsetX, event.offsetY);
   }
 
+  /** Whether the rectangle is as wide as the picture, or will be at the end of the motion. */
+  isAt(rectangle: number): boolean {
+    return this.goal?.layout === this.options.layout && this.goal.rectangle === rectangle;
+  }
+
+  /** Whether nobody has moved the picture since the last zoomTo. */
+  stays(): boolean {
+    const { from, to } = this.camera.window;
+    return this.goal !== null && from === this.goal.from && to === this.goal.to;
+  }
+
   /** Makes the rectangle as wide as the picture, and brings its row into sight. */
-  zoomTo(rectangle: number): void {
+  zoomTo(rectangle: number, smoothly = true): void {
     const { layout, look } = this.options;
     const { rowHeight } = look();
     const from = layout.start[rectangle];
@@ -91,11 +105,15 @@ export class Picture {
     const { top } = this.camera.window;
     const hidden = row < top || row + rowHeight > top + this.canvas.clientHeight;
     const newTop = hidden ? row - this.canvas.clientHeight / 3 : top;
-    this.camera.move({ from, to: from + layout.size[rectangle], top: newTop }, true);
+    const to = from + layout.size[rectangle];
+    this.goal = { layout, rectangle, from, to };
+    this.camera.move({ from, to, top: newTop }, smoothly);
   }
 
   reset(): void {
+    this.goal = null;
     this.camera.reset();
+    this.options.onReset?.();
   }
 
   /** The largest rectangle of a function; -1 = none. */
@@ -145,7 +163,7 @@ export class Picture {
     this.on("wheel", (event) => this.camera.turnWheel(event));
   }
 
-  private choose(rectangle: number): void {
+  choose(rectangle: number): void {
     this.options.onChoose(rectangle);
     if (rectangle >= 0) this.zoomTo(rectangle);
   }

@@ -3,14 +3,14 @@
 import { saveFile } from "./files";
 import { runsOf, type Band } from "./rectangles";
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   // Characters that XML does not allow are left out.
   return text
     .replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD]/g, "")
     .replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-function color(pixel: number): string {
+export function colorText(pixel: number): string {
   return `#${[0, 8, 16].map((shift) => ((pixel >>> shift) & 0xff).toString(16).padStart(2, "0")).join("")}`;
 }
 
@@ -21,7 +21,7 @@ function shape(band: Band, rectangle: number, left: number, width: number, top: 
   const { look } = band;
   const name = look.label(rectangle);
   const fill = look.color(rectangle);
-  const box = `<rect x="${left}" y="${top}" width="${Math.max(1, width - 1)}" height="${look.rowHeight - 1}" fill="${color(fill)}"/>`;
+  const box = `<rect x="${left}" y="${top}" width="${Math.max(1, width - 1)}" height="${look.rowHeight - 1}" fill="${colorText(fill)}"/>`;
   const letters = Math.floor((width - 6) / LETTER);
   if (letters < 2) return `<g><title>${escaped(name)}</title>${box}</g>`;
   const text = name.length > letters ? `${name.slice(0, letters - 1)}…` : name;
@@ -43,7 +43,7 @@ export function svgOf(band: Band, width: number, title: string): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`,
     ` font-family="${escaped(look.font)}" font-size="12"><title>${escaped(title)}</title>`,
-    `<rect width="100%" height="100%" fill="${color(look.background)}"/>`,
+    `<rect width="100%" height="100%" fill="${colorText(look.background)}"/>`,
     ...parts,
     "</svg>",
   ].join("\n");

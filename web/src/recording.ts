@@ -43,9 +43,16 @@ export interface Summary {
   meta: Record<string, string>;
   processes: Process[];
   threads: Thread[];
+  /** Ids of those that have colours of their own, the busiest first. */
+  busiest_threads: number[];
   notes: { kind: number; count: number; process: number; text: string }[];
   damage: { damaged_chunks: number; orphaned_rows: number; truncated: boolean; complete: boolean };
   findings: Finding[];
+}
+
+/** As the program calls it, and the system's number. */
+export function threadName(thread: Thread | undefined): string {
+  return thread ? `${thread.name || "thread"} ${thread.tid}` : "";
 }
 
 export const CODE_KINDS = ["", "Python", "C", "native", ""];

@@ -3,6 +3,8 @@
 import { Fragment, type JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { printing } from "./state";
+
 export type RowStyle = { top: string; height: string };
 
 interface RowsProps {
@@ -17,6 +19,8 @@ interface RowsProps {
 }
 
 const MARGIN = 6;
+/** On paper there is nothing to scroll: the first rows. */
+const PRINTED = 200;
 /** Browsers lay out no element much higher than this: beyond it rows share their pixels. */
 const HIGHEST = 8_000_000;
 
@@ -44,11 +48,12 @@ export function Rows({ count, height, focus = -1, label, row }: RowsProps): JSX.
     if (focus < 0 || (at >= shownTop && at + height <= shownTop + area.clientHeight)) return;
     area.scrollTop = Math.max(0, (at - area.clientHeight / 2) / squeeze);
   }, [focus, count]);
-  const first = Math.max(0, Math.floor((top * squeeze) / height) - MARGIN);
-  const last = Math.min(count, Math.ceil((top * squeeze + seen) / height) + MARGIN);
+  const isPaper = printing.value;
+  const first = isPaper ? 0 : Math.max(0, Math.floor((top * squeeze) / height) - MARGIN);
+  const last = isPaper ? Math.min(count, PRINTED) : Math.min(count, Math.ceil((top * squeeze + seen) / height) + MARGIN);
   const rows = [];
   // Elements are used again for the rows that come into sight: a change of text is quicker than a new element.
-  const slots = Math.ceil(seen / height) + 2 * MARGIN + 2;
+  const slots = isPaper ? PRINTED : Math.ceil(seen / height) + 2 * MARGIN + 2;
   for (let i = first; i < last; i++) {
     const style = { top: `${i * height - top * squeeze + top}px`, height: `${height}px` };
     rows.push(<Fragment key={i % slots}>{row(i, style)}</Fragment>);

@@ -8,7 +8,7 @@ import { foundWords } from "./found";
 import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
 import { shortName } from "./names";
-import { count, time } from "./numbers";
+import { count, share, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
@@ -25,6 +25,8 @@ function headline(summary: Summary): string {
   if (summary.live) parts.push("being recorded");
   if (length > 0) parts.push(time(length));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
+  if (Number(meta.overhead_ns) > 0 && Number(meta.elapsed_ns) > 0)
+    parts.push(`overhead ${share(Number(meta.overhead_ns), Number(meta.elapsed_ns))}`);
   if (meta.python) parts.push(`Python ${meta.python}`);
   if (summary.processes.length > 1) parts.push(`${summary.processes.length} processes`);
   return parts.join(" · ");

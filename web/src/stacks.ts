@@ -1,9 +1,9 @@
 // Stacks as the C core lays them out, and how they look.
 
 import type { Answer } from "./answer";
-import { css, heatColor, pixel, textOn } from "./colors";
+import { css, heatColor, pixel, textOn, threadColor } from "./colors";
 import { count, share, time } from "./numbers";
-import type { Recording } from "./recording";
+import { threadName, type Recording } from "./recording";
 import type { Layout, Look } from "./rectangles";
 import { color, dark, matches, selected } from "./state";
 import type { TipWords } from "./tip";
@@ -16,6 +16,16 @@ export interface Stacks extends Layout {
   self: Float64Array;
   calls: Float64Array;
   estimated: boolean;
+  /** By rectangle, where asked for: the thread that spent most of its time, and which part of it that is. */
+  thread?: Uint32Array;
+  part?: Float64Array;
+}
+
+function decodeThreads(answer: Answer): Pick<Stacks, "thread" | "part"> {
+  if (!answer.has("node_thread")) return {};
+  const node = answer.numbers("node");
+  const [thread, part] = [answer.numbers("node_thread"), answer.reals("node_thread_part")];
+  return { thread: node.map((at) => thread[at]), part: Float64Array.from(node, (at) => part[at]) };
 }
 
 export function decodeStacks(answer: Answer): Stacks {
@@ -28,6 +38,7 @@ export function decodeStacks(answer: Answer): Stacks {
     self: answer.reals("self"),
     calls: answer.reals("calls"),
     estimated: answer.values.estimated,
+    ...decodeThreads(answer),
   };
 }
 
@@ -36,6 +47,20 @@ export function pathTo(stacks: Stacks, rectangle: number): number[] {
   const path = [];
   for (let at = rectangle; at; at = stacks.parent[at]) path.unshift(at);
   return path;
+}
+
+/** The children of a rectangle: they lie side by side in the next level. */
+export function childrenOf(stacks: Stacks, rectangle: number, most: number): number[] {
+  const found: number[] = [];
+  const { parent } = stacks;
+  let [low, high] = [rectangle + 1, parent.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (parent[middle] < rectangle) low = middle + 1;
+    else high = middle;
+  }
+  for (; low < parent.length && parent[low] === rectangle && found.length < most; low++) found.push(low);
+  return found;
 }
 
 export function pathText(recording: Recording, stacks: Stacks, rectangle: number): string {
@@ -56,6 +81,10 @@ export function figuresOf(recording: Recording, stacks: Stacks, rectangle: numbe
     ["self", `${time(stacks.self[rectangle])} · ${share(stacks.self[rectangle], whole)} of all`],
   ];
   if (rectangle) figures.push(["of its caller", share(stacks.size[rectangle], parent)]);
+  if (stacks.thread?.[rectangle]) {
+    const found = summary.threads.find(({ id }) => id === stacks.thread![rectangle]);
+    figures.push(["thread", `${threadName(found)} · ${share(stacks.part![rectangle], 1)} of it`]);
+  }
   if (stacks.calls[rectangle]) figures.push([summary.sampled ? "samples" : "calls", count(stacks.calls[rectangle])]);
   return { title: code ? codes.name(code) : "all", place: codes.place(code), figures };
 }
@@ -98,9 +127,16 @@ export function kindColor(kind: number, night: boolean): [number, number, number
   return KIND_COLORS[night ? 1 : 0][kind] ?? KIND_COLORS[night ? 1 : 0][0];
 }
 
-/** Pixel of a function, by the colours chosen: its module, its kind, or how much of its time is its own. */
-function colorOf(recording: Recording, layout: Layout, own: Float64Array | undefined, night: boolean) {
+/** Pixel of a function, by the colours chosen: its module, its kind, its thread, or how much of its time is its own. */
+function colorOf(recording: Recording, layout: Layout, { own, threads }: LookOptions, night: boolean) {
   const { codes } = recording;
+  if (color.value === "thread" && threads) {
+    const place = new Map(recording.summary.busiest_threads.map((id, at) => [id, at]));
+    return (at: number) => {
+      const [thread, part] = threads(at);
+      return pixel(threadColor(place.get(thread) ?? -1, part, night));
+    };
+  }
   if (color.value === "kind") return (at: number) => pixel(kindColor(codes.kind[layout.code[at]], night));
   if (color.value === "self" && own)
     return (at: number) => pixel(heatColor(layout.size[at] ? own[at] / layout.size[at] : 0, night));
@@ -111,10 +147,17 @@ export interface LookOptions {
   rowHeight?: number;
   upwards?: boolean;
   own?: Float64Array;
+  /** The thread of a rectangle, and the part of its time that is that thread's. */
+  threads?(rectangle: number): [thread: number, part: number];
   /** What is smaller is grey. */
   least?: number;
   /** The label of a rectangle without a function. */
   root?: string;
+}
+
+/** Of stacks that know their threads. */
+export function threadsOf({ thread, part }: Stacks): LookOptions["threads"] {
+  return thread && part && ((rectangle) => [thread[rectangle], part[rectangle]]);
 }
 
 /** How a layout of functions is drawn now: colours, search and selection. */
@@ -123,7 +166,7 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
   const found = matches.value;
   const chosen = selected.value;
   const behind = background();
-  const plain = colorOf(recording, layout, options.own, night);
+  const plain = colorOf(recording, layout, options, night);
   const accent = night ? 0xff4fb4ff : 0xff1e8cff;
   const least = options.least ?? 0;
   const rest = night ? 0xff3d3835 : 0xffe2dedb;

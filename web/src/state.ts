@@ -30,6 +30,17 @@ export const percent = signal(false);
 /** How the flame view lays stacks out, and what its colours mean. */
 export const arrangement = signal("top-down");
 export const color = signal("module");
+/** Frames beside each other lie in the order of their names, not of their times. */
+export const byName = signal(false);
+/** The program is at the bottom, and what it calls above it. */
+export const upwards = signal(false);
+/** Frames that are smaller than this part of the whole are grey. */
+export const cutoff = signal(0);
+/** Rows of the flame view at most, and rings of the sunburst; 0 = all. */
+export const levels = signal(0);
+export const rings = signal(10);
+/** The frame that is zoomed to, or is the sunburst's centre: "view:code.code…" from the outermost on; "" = the whole. */
+export const zoomed = signal("");
 /** What the rows of the table are: functions, or groups of them. */
 export const grouping = signal("");
 /** The file and the line of the source view; 0 = those of the selection. */
@@ -39,7 +50,11 @@ export const line = signal(0);
 export const other = signal(1);
 export const theme = signal<"system" | "light" | "dark">("system");
 const systemDark = signal(false);
-export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
+/** The page is being printed: paper is light. */
+export const printing = signal(false);
+export const dark = computed(
+  () => !printing.value && (theme.value === "system" ? systemDark.value : theme.value === "dark"),
+);
 
 export const recording = computed<Recording | undefined>(() => recordings.value[shown.value] ?? recordings.value[0]);
 
@@ -59,6 +74,7 @@ export function showRecording(number: number): void {
     shown.value = number;
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
+    zoomed.value = "";
   });
 }
 
@@ -126,6 +142,12 @@ function readRange(text: string): [number, number] | null {
   return parts.length === 2 && parts[0] >= 0 && parts[1] > parts[0] ? [parts[0], parts[1]] : null;
 }
 
+/** A view's own state that is to be in the URL: said when its file is loaded. "" stands for how it is usually. */
+export function keepText(key: string, signal: Signal<string>): void {
+  const usual = signal.peek();
+  KEPT.push(kept(key, signal, (text) => text || usual, (value) => (value === usual ? "" : value)));
+}
+
 const KEPT: Kept<any>[] = [
   kept("view", view, (text) => text || "overview", (value) => (value === "overview" ? "" : value)),
   kept("r", shown, number, numberText),
@@ -140,6 +162,12 @@ const KEPT: Kept<any>[] = [
   kept("percent", percent, flag, flagText),
   kept("as", arrangement, (text) => text || "top-down", (value) => (value === "top-down" ? "" : value)),
   kept("color", color, (text) => text || "module", (value) => (value === "module" ? "" : value)),
+  kept("name", byName, flag, flagText),
+  kept("up", upwards, flag, flagText),
+  kept("cut", cutoff, (text) => Math.min(1, Math.max(0, Number(text) || 0)), (value) => (value ? String(value) : "")),
+  kept("levels", levels, number, numberText),
+  kept("rings", rings, (text) => Math.min(50, number(text)) || 10, (value) => (value === 10 ? "" : String(value))),
+  kept("z", zoomed, (text) => text, (value) => value),
   kept("by", grouping, (text) => text, (value) => value),
   kept("file", file, number, numberText),
   kept("line", line, number, numberText),
@@ -178,6 +206,12 @@ export function keepInUrl(): void {
     if (text === (location.hash || "#")) return;
     history[typing ? "replaceState" : "pushState"](null, "", text);
   });
+}
+
+/** What depends on `printing` must be there when the event is over: nothing is drawn later. */
+export function followPrinting(): void {
+  addEventListener("beforeprint", () => (printing.value = true));
+  addEventListener("afterprint", () => (printing.value = false));
 }
 
 /** Light or dark as the system says, unless chosen; the choice is kept where the browser keeps things. */

@@ -1,5 +1,6 @@
 // A sunburst that can be walked: a click makes a function the centre, a click on the centre goes back out.
 
+import type { RingsPicture } from "./rings_file";
 import { depthWithin, Rings, type RingsLook, type Sight } from "./rings";
 import { levelOf } from "./picture";
 import type { Stacks } from "./stacks";
@@ -27,7 +28,7 @@ export class Sunburst {
   private sight: Sight;
 
   constructor(
-    private readonly canvas: HTMLCanvasElement,
+    readonly canvas: HTMLCanvasElement,
     private options: SunburstOptions,
     centre: number,
   ) {
@@ -62,6 +63,13 @@ export class Sunburst {
     const to = from + size[rectangle];
     const level = levelOf(this.options.stacks, rectangle);
     return { from, to, level, depth: depthWithin(this.options.stacks, from, to, level, this.options.depth) };
+  }
+
+  /** What is drawn now. */
+  picture(): RingsPicture {
+    const { stacks, look, words, textColor } = this.options;
+    const size = Math.min(this.canvas.clientWidth, this.canvas.clientHeight);
+    return { layout: stacks, sight: this.sight, look: look(this.centre), words: words(this.centre), ink: textColor(), size };
   }
 
   draw(): void {

@@ -133,7 +133,7 @@ export class Timeline {
     return { rectangles: this.rectangles, recording, window: this.camera.window, top, tones };
   }
 
-  private draw(): void {
+  draw(): void {
     this.rectangles.begin(background());
     for (const { track, top } of this.placed()) KINDS[track.kind].draw(track, this.placeOf(top));
     this.rectangles.end(MONOSPACED);

@@ -90,7 +90,7 @@ function threadBand(track: Track, { recording, window, top }: Place): Band {
   return {
     layout,
     window: { ...window, top: 0 },
-    look: lookOf(recording, layout, { rowHeight: ROW }),
+    look: lookOf(recording, layout, { rowHeight: ROW, threads: () => [track.thread, 1] }),
     top: top + LANE,
     height: levelsOf(track) * ROW,
   };

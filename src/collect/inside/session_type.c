@@ -163,7 +163,7 @@ int session_type_add(PyObject *module)
          "Start recording calls, in all threads."},
         {"disable", session_disable, METH_NOARGS, "Stop recording."},
         {"clear", session_clear, METH_NOARGS, "Forget everything recorded so far."},
-        {"snapshot", session_snapshot, METH_NOARGS,
+        {"raw_snapshot", session_snapshot, METH_NOARGS,
          "Everything recorded so far, as the bytes of a .sonde file."},
         {NULL, NULL, 0, NULL},
     };

@@ -29,7 +29,8 @@
 
 #define FIRST_CHECKPOINT_NS 100000000u
 #define LAST_INTERVAL_NS    10000000000u
-#define ORPHAN_GRACE_MS     100 /* for children that end together with the target */
+#define FOLLOWED_NS         1000000000u /* of samples, which cost next to nothing: somebody may look while it runs */
+#define ORPHAN_GRACE_MS     100         /* for children that end together with the target */
 #define RING_INTERVAL_MS    20
 #define LOADING_INTERVAL_MS 2 /* while a process loads libraries: its threads wait for their rows */
 #define PROGRESS_NS         200000000u
@@ -419,9 +420,9 @@ static void checkpoint(struct recorder *recorder)
             followed_drain(&recorder->followed[i], &rate);
     writer_flush(recorder->options->writer);
     recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
+    uint64_t last_ns = recorder->options->period_ns ? FOLLOWED_NS : LAST_INTERVAL_NS;
     if (!recorder->options->checkpoint_ns)
-        recorder->interval_ns =
-            recorder->interval_ns * 2 < LAST_INTERVAL_NS ? recorder->interval_ns * 2 : LAST_INTERVAL_NS;
+        recorder->interval_ns = recorder->interval_ns * 2 < last_ns ? recorder->interval_ns * 2 : last_ns;
 }
 
 static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)

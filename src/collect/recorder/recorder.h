@@ -1,7 +1,7 @@
 /*
  * recorder: the parent's side of a recording. Starts the target, takes in the arenas of all processes that
  * announce themselves, writes what they hold at checkpoints (first after 0.1 s, then at doubling intervals up to
- * 10 s), and salvages what a killed process left. Prints nothing.
+ * 10 s, of samples 1 s), and salvages what a killed process left. Prints nothing.
  */
 #ifndef SONDE_COLLECT_RECORDER_RECORDER_H
 #define SONDE_COLLECT_RECORDER_RECORDER_H

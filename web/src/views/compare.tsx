@@ -15,7 +15,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, matcher, other, own, percent, recordings, search, selected, shown, showRecording } from "../state";
+import { dark, engine, idle, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -142,11 +142,13 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
   };
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
+    const off = printing.subscribe(() => made.draw());
     viewKeys.value = (event) => {
       if (event.key === "Escape") made.reset();
       return !event.key.startsWith("Arrow") && made.onKey(event);
     };
     return () => {
+      off();
       made.close();
       showTip(null);
       viewKeys.value = null;

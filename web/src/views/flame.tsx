@@ -1,38 +1,31 @@
 // Stacks as rectangles: from the top down, from the leaves up, around one function, or as time went by.
 
-import { effect, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { useStacks } from "../ask_stacks";
-import { css, heatColor } from "../colors";
+import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, Legend, LevelsChoice, OrderChoice } from "../choices";
 import { copyText, stem } from "../files";
 import { foundIn, foundWords } from "../found";
 import { viewKeys } from "../keys";
 import { count, share, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import { savePng, saveSvg } from "../picture_file";
-import { CODE_KINDS, type Recording } from "../recording";
+import { threadName, type Recording } from "../recording";
 import type { Layout, Window } from "../rectangles";
-import { figuresOf, kindColor, lookOf, pathText, type Stacks } from "../stacks";
-import { arrangement, ask, color, dark, fold, matches, problem, range, recording as shownRecording } from "../state";
-import { selected, selection, thread } from "../state";
+import { figuresOf, lookOf, pathText, threadsOf, type Stacks } from "../stacks";
+import { arrangement, ask, color, cutoff, dark, fold, levels, matches, printing, problem, range } from "../state";
+import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
 import { showTip, Tip, type TipWords } from "../tip";
 import type { ViewProps } from "../views";
+import { useZoom, zoomText } from "../zoom";
 
 const ARRANGEMENTS = [
   { name: "top-down", title: "Top-down" },
   { name: "time", title: "Time order" },
   { name: "bottom-up", title: "Bottom-up" },
   { name: "sandwich", title: "Sandwich" },
-];
-const CUTOFFS = [0, 0.0001, 0.001, 0.01, 0.05];
-/** Of what is shown; smaller frames are grey. */
-export const cutoff = signal(0);
-const COLORS = [
-  { name: "module", title: "module" },
-  { name: "self", title: "own share" },
-  { name: "kind", title: "kind" },
 ];
 
 /** What the mouse is on: figures for the line below the picture. */
@@ -60,6 +53,9 @@ interface CanvasProps {
   recording: Recording;
   options: PictureOptions;
   label: string;
+  /** What the layout was made of, where the URL keeps the frame that is zoomed to; the picture's name there. */
+  stacks?: Stacks;
+  name?: string;
   onKey?(picture: Picture, event: KeyboardEvent): boolean;
 }
 
@@ -67,17 +63,19 @@ interface CanvasProps {
 const pictures = new Set<Picture>();
 
 /** One picture. Another layout of the same whole keeps its place. */
-function Canvas({ recording, options, label, onKey }: CanvasProps): JSX.Element {
+function Canvas({ recording, options, label, stacks, name = "", onKey }: CanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
-  const latest = useRef(onKey);
-  latest.current = onKey;
+  const latest = useRef({ onKey, options });
+  latest.current = { onKey, options };
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
-    const next = new Walk(made);
+    const next = new Walk(made, (rectangle) => latest.current.options.onChoose(rectangle));
     pictures.add(made);
-    viewKeys.value = (event) => made.onKey(event) || next.onKey(event) || (latest.current?.(made, event) ?? false);
+    const off = printing.subscribe(() => made.draw());
+    viewKeys.value = (event) => made.onKey(event) || next.onKey(event) || (latest.current.onKey?.(made, event) ?? false);
     return () => {
+      off();
       pictures.delete(made);
       made.close();
       pointed.value = null;
@@ -86,8 +84,9 @@ function Canvas({ recording, options, label, onKey }: CanvasProps): JSX.Element 
     };
   }, [recording.number, selection.value, fold.value]);
   // Read here so that a change of any of them draws again.
-  const drawn = [options.layout, dark.value, matches.value, selected.value, color.value, cutoff.value];
+  const drawn = [options.layout, dark.value, matches.value, selected.value, color.value, cutoff.value, upwards.value];
   useEffect(() => picture.current?.replace(options), drawn);
+  useZoom(picture, name, stacks);
   return (
     <div class="picture">
       <canvas ref={canvas} class="stacks" aria-label={`${label}; the table has the same figures as text`} />
@@ -101,7 +100,10 @@ class Walk {
   private of: [Layout, Set<number> | null] | null = null;
   private at = -1;
 
-  constructor(private readonly picture: Picture) {}
+  constructor(
+    private readonly picture: Picture,
+    private readonly choose: (rectangle: number) => void,
+  ) {}
 
   onKey({ key }: KeyboardEvent): boolean {
     if (key !== "n" && key !== "N") return false;
@@ -115,7 +117,7 @@ class Walk {
     if (!count) return true;
     this.at = this.at < 0 ? (key === "n" ? 0 : count - 1) : (this.at + (key === "n" ? 1 : count - 1)) % count;
     this.picture.zoomTo(this.places[this.at]);
-    selected.value = layout.code[this.places[this.at]];
+    this.choose(this.places[this.at]);
     place.value = [this.at + 1, count];
     return true;
   }
@@ -133,36 +135,55 @@ function point(layout: Layout, rectangle: number, whole: number, stacks?: Stacks
     };
 }
 
-function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, more: { upwards?: boolean; root?: string }) {
+interface Kind {
+  upwards: boolean;
+  root?: string;
+  /** In the URL; "" = it is not there. */
+  name: string;
+}
+
+function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, { name, ...more }: Kind): PictureOptions {
   const whole = stacks.size[0] || 1;
+  const choose = (rectangle: number) =>
+    batch(() => {
+      selected.value = stacks.code[rectangle];
+      if (name) zoomed.value = zoomText(name, stacks, rectangle);
+    });
   return {
     layout,
     whole: [0, whole] as [number, number],
-    look: () => lookOf(recording, layout, { ...more, own: stacks.self }),
+    look: () =>
+      lookOf(recording, layout, { ...more, own: stacks.self, threads: threadsOf(stacks), least: cutoff.value * whole }),
     onHover: (rectangle: number, event?: MouseEvent) => {
       point(layout, rectangle, whole, stacks);
       showTip(rectangle < 0 ? null : figuresOf(recording, stacks, rectangle), event);
     },
     onChoose: (rectangle: number) => {
-      if (rectangle >= 0) selected.value = stacks.code[rectangle];
+      if (rectangle >= 0) choose(rectangle);
     },
+    onReset: () => (zoomed.value = ""),
   };
 }
 
-function copyStack(recording: Recording, stacks: Stacks, picture: Picture): void {
-  const rectangle = picture.largestOf(selected.value);
-  if (rectangle <= 0) return;
-  const name = recording.codes.name(selected.value);
-  void copyText(pathText(recording, stacks, rectangle)).then((copied) => {
-    done.value = copied ? `the stack of ${name} is in the clipboard` : "this browser lets no page copy";
-  });
+/** Its first rows alone, where that is chosen. */
+function shallow(stacks: Stacks): Layout {
+  if (!levels.value || stacks.level.length <= levels.value + 2) return stacks;
+  return { ...stacks, level: stacks.level.subarray(0, levels.value + 2) };
+}
+
+/** The words that say what became of it. */
+export async function copyStack(recording: Recording, stacks: Stacks, rectangle: number): Promise<string> {
+  const name = recording.codes.name(stacks.code[rectangle]);
+  const copied = await copyText(pathText(recording, stacks, rectangle));
+  return copied ? `the stack of ${name} is in the clipboard` : "this browser lets no page copy";
 }
 
 function onStackKey(recording: Recording, stacks: Stacks) {
   return (picture: Picture, event: KeyboardEvent): boolean => {
     const rectangle = picture.largestOf(selected.value);
-    if (event.key === "Enter" && rectangle > 0) picture.zoomTo(rectangle);
-    else if (event.key === "c") copyStack(recording, stacks, picture);
+    if (event.key === "Enter" && rectangle > 0) picture.choose(rectangle);
+    else if (event.key === "c" && rectangle > 0)
+      void copyStack(recording, stacks, rectangle).then((words) => (done.value = words));
     else {
       if (event.key === "Escape") picture.reset();
       return false;
@@ -184,8 +205,10 @@ export function Nothing({ recording }: { recording: Recording }): JSX.Element {
 
 function Tree({ recording, name }: { recording: Recording; name: string }): JSX.Element | null {
   const stacks = useStacks(recording, name);
-  if (!stacks) return null;
+  const layout = useMemo(() => stacks && shallow(stacks), [stacks, levels.value]);
+  if (!stacks || !layout) return null;
   if (!(stacks.size[0] > 0)) return <Nothing recording={recording} />;
+  const kind = { root: "all", upwards: upwards.value, name: name || "top-down" };
   return (
     <>
       {stacks.estimated && (
@@ -194,7 +217,9 @@ function Tree({ recording, name }: { recording: Recording; name: string }): JSX.
       <Canvas
         recording={recording}
         label="stacks"
-        options={optionsOf(recording, stacks, stacks, { root: "all" })}
+        stacks={stacks}
+        name={kind.name}
+        options={optionsOf(recording, stacks, layout, kind)}
         onKey={onStackKey(recording, stacks)}
       />
     </>
@@ -210,12 +235,12 @@ function Sandwich({ recording }: { recording: Recording }): JSX.Element | null {
   if (!callers || !callees) return null;
   if (!(callees.size[0] > 0)) return <Nothing recording={recording} />;
   const half = (stacks: Stacks, upwards: boolean) => {
-    const layout = { ...stacks, level: stacks.level.subarray(1) };
+    const layout = { ...stacks, level: shallow(stacks).level.subarray(1) };
     return (
       <Canvas
         recording={recording}
         label={upwards ? "callers" : "callees"}
-        options={optionsOf(recording, stacks, layout, { upwards })}
+        options={optionsOf(recording, stacks, layout, { upwards, name: "" })}
         onKey={onStackKey(recording, stacks)}
       />
     );
@@ -301,7 +326,7 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
   const options: PictureOptions = {
     layout,
     whole: range.value ?? [begin_ns, end_ns],
-    look: () => lookOf(recording, layout),
+    look: () => lookOf(recording, layout, { threads: () => [shownThread(recording), 1], upwards: upwards.value }),
     onHover: (rectangle, event) => {
       point(layout, rectangle, end_ns - begin_ns);
       showTip(rectangle < 0 ? null : timeFigures(recording, layout, rectangle), event);
@@ -322,67 +347,11 @@ function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | nu
     <label>
       <select aria-label="thread" value={all ? thread.value : shownThread(recording)} onChange={(event) => (thread.value = Number(event.currentTarget.value))}>
         {all && <option value={0}>all threads</option>}
-        {threads.map(({ id, name, tid }) => (
-          <option value={id}>
-            {name || "thread"} {tid}
-          </option>
+        {threads.map((one) => (
+          <option value={one.id}>{threadName(one)}</option>
         ))}
       </select>
     </label>
-  );
-}
-
-export function ColorChoice(): JSX.Element {
-  return (
-    <label>
-      colour{" "}
-      <select value={color.value} onChange={(event) => (color.value = event.currentTarget.value)}>
-        {COLORS.map(({ name, title }) => (
-          <option value={name}>{title}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-export function FoldChoice(): JSX.Element {
-  return (
-    <label>
-      <input type="checkbox" checked={fold.value} onChange={(event) => (fold.value = event.currentTarget.checked)} /> merge
-      recursion
-    </label>
-  );
-}
-
-export function CutoffChoice(): JSX.Element {
-  return (
-    <label title="what is smaller than this part is drawn in grey">
-      cutoff{" "}
-      <select value={cutoff.value} onChange={(event) => (cutoff.value = Number(event.currentTarget.value))}>
-        {CUTOFFS.map((part) => (
-          <option value={part}>{part ? `${100 * part} %` : "none"}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-/** What the colours mean, where the names on the frames do not say it. */
-export function Legend(): JSX.Element | null {
-  const night = dark.value;
-  if (color.value === "module") return null;
-  const swatches: [string, string][] =
-    color.value === "kind"
-      ? [1, 2, 3].map((kind) => [css(kindColor(kind, night)), CODE_KINDS[kind]])
-      : [0, 0.25, 1].map((part) => [css(heatColor(part, night)), `${100 * part} %`]);
-  return (
-    <span class="legend">
-      {swatches.map(([tone, words]) => (
-        <span>
-          <i style={{ background: tone }} /> {words}
-        </span>
-      ))}
-    </span>
   );
 }
 
@@ -403,6 +372,7 @@ function SaveButtons({ recording }: { recording: Recording }): JSX.Element {
 }
 
 function Choices({ recording }: { recording: Recording }): JSX.Element {
+  const inTime = arrangement.value === "time";
   return (
     <div class="choices" role="toolbar" aria-label="how stacks are shown">
       {ARRANGEMENTS.map(({ name, title }) => (
@@ -411,10 +381,13 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
         </button>
       ))}
       <ThreadChoice recording={recording} />
-      <ColorChoice />
-      <CutoffChoice />
-      <FoldChoice />
-      <Legend />
+      <ColorChoice recording={recording} />
+      {!inTime && <OrderChoice />}
+      {!inTime && <LevelsChoice />}
+      {!inTime && <CutoffChoice />}
+      {!inTime && <FoldChoice />}
+      {arrangement.value !== "sandwich" && <DirectionChoice />}
+      <Legend recording={recording} />
       <SaveButtons recording={recording} />
     </div>
   );

@@ -1,24 +1,33 @@
 // Stacks as rings around a chosen function, with the call stack and what the centre calls as a list beside them.
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { useStacks } from "../ask_stacks";
+import { ColorChoice, CutoffChoice, FoldChoice, Legend, OrderChoice } from "../choices";
+import { stem } from "../files";
 import { viewKeys } from "../keys";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
+import { savePng } from "../picture_file";
 import type { RingsLook } from "../rings";
-import { figuresOf, lookOf, pathTo, type Stacks } from "../stacks";
-import { color, dark, matches, percent, recording as shownRecording, selected } from "../state";
+import { saveRings } from "../rings_file";
+import { childrenOf, figuresOf, lookOf, pathTo, threadsOf, type Stacks } from "../stacks";
+import { color, cutoff, dark, matches, percent, printing, recording as shownRecording, rings, selected, zoomed } from "../state";
 import { Sunburst as Drawing, type SunburstOptions } from "../sunburst";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
-import { ColorChoice, cutoff, CutoffChoice, FoldChoice, Legend, Nothing } from "./flame";
+import { zoomedIn, zoomText } from "../zoom";
+import { copyStack, Nothing } from "./flame";
 
 const DEPTHS = [5, 8, 10, 15, 20, 30];
-const depth = signal(10);
+const NAME = "sunburst";
 const hovered = signal(-1);
+/** What was done, until the mouse moves. */
+const done = signal("");
+/** The picture in sight, for those who save it. */
+let shown: Drawing | null = null;
 
 function nameOf(recording: Recording, stacks: Stacks, rectangle: number): string {
   return stacks.code[rectangle] ? recording.codes.name(stacks.code[rectangle]) : "all";
@@ -31,26 +40,12 @@ function amount(value: number, whole: number): string {
 function ringsLook(recording: Recording, stacks: Stacks, centre: number): RingsLook {
   const night = dark.value;
   return {
-    ...lookOf(recording, stacks, { own: stacks.self, root: "all" }),
+    ...lookOf(recording, stacks, { own: stacks.self, threads: threadsOf(stacks), root: "all" }),
     least: cutoff.value * stacks.size[centre],
     rest: night ? 0xff3d3835 : 0xffe2dedb,
     more: night ? 0xff6b625c : 0xffb5aca6,
     centre: night ? 0xff2b2724 : 0xfff3f0ee,
   };
-}
-
-/** The children of a rectangle: they lie side by side in the next level. */
-function childrenOf(stacks: Stacks, rectangle: number, most: number): number[] {
-  const found: number[] = [];
-  const { parent } = stacks;
-  let [low, high] = [rectangle + 1, parent.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (parent[middle] < rectangle) low = middle + 1;
-    else high = middle;
-  }
-  for (; low < parent.length && parent[low] === rectangle && found.length < most; low++) found.push(low);
-  return found;
 }
 
 interface PartsProps {
@@ -110,28 +105,36 @@ function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Elemen
   const whole = stacks.size[0];
   const options: SunburstOptions = {
     stacks,
-    depth: depth.value,
+    depth: rings.value,
     look: (at) => ringsLook(recording, stacks, at),
     words: (at) => [nameOf(recording, stacks, at), time(stacks.size[at]), share(stacks.size[at], whole)],
     textColor: () => (dark.peek() ? "#eef0f2" : "#17191b"),
     onHover: (rectangle, event) => {
       hovered.value = rectangle;
+      done.value = "";
       showTip(rectangle < 0 ? null : figuresOf(recording, stacks, rectangle), event);
     },
     onCentre,
   };
   useEffect(() => {
-    const made = (drawing.current = new Drawing(canvas.current!, options, centre));
+    const made = (shown = drawing.current = new Drawing(canvas.current!, options, centre));
+    const off = printing.subscribe(() => made.draw());
     return () => {
+      off();
       made.close();
+      shown = null;
       showTip(null);
     };
   }, []);
   // Read here so that a change of any of them draws again.
-  const drawn = [stacks, centre, dark.value, matches.value, selected.value, color.value, depth.value, cutoff.value];
+  const drawn = [stacks, centre, dark.value, matches.value, selected.value, color.value, rings.value, cutoff.value];
   useEffect(() => drawing.current?.replace(options, centre), drawn);
   useEffect(() => {
-    viewKeys.value = (event) => onKey(stacks, centre, onCentre, event);
+    viewKeys.value = (event) => {
+      if (event.key !== "c" || !centre) return onKey(stacks, centre, onCentre, event);
+      void copyStack(recording, stacks, centre).then((words) => (done.value = words));
+      return true;
+    };
     return () => {
       viewKeys.value = null;
     };
@@ -168,45 +171,42 @@ function largestOf(stacks: Stacks, code: number): number | undefined {
   return code ? best : undefined;
 }
 
-/** The same call path in other stacks, as far as it is there. */
-function follow(path: number[], stacks: Stacks): number {
-  let at = 0;
-  for (const code of path) {
-    const next = childrenOf(stacks, at, Infinity).find((child) => stacks.code[child] === code);
-    if (next === undefined) break;
-    at = next;
-  }
-  return at;
-}
-
-function Choices(): JSX.Element {
+function Choices({ recording }: { recording: Recording }): JSX.Element {
+  const name = `${stem(recording.summary.name)}-sunburst`;
   return (
     <div class="choices" role="toolbar" aria-label="how the sunburst is drawn">
       <label>
         depth{" "}
-        <select value={depth.value} onChange={(event) => (depth.value = Number(event.currentTarget.value))}>
+        <select value={rings.value} onChange={(event) => (rings.value = Number(event.currentTarget.value))}>
           {DEPTHS.map((levels) => (
             <option value={levels}>{levels}</option>
           ))}
         </select>
       </label>
+      <OrderChoice />
       <CutoffChoice />
-      <ColorChoice />
+      <ColorChoice recording={recording} />
       <FoldChoice />
-      <Legend />
+      <Legend recording={recording} />
+      <span class="save">
+        <button type="button" title="save the picture as SVG" onClick={() => shown && saveRings(shown.picture(), name)}>
+          SVG
+        </button>
+        <button type="button" title="save the picture as PNG" onClick={() => shown && savePng(shown.canvas, name)}>
+          PNG
+        </button>
+      </span>
     </div>
   );
 }
 
 function Walk({ recording, stacks }: { recording: Recording; stacks: Stacks }): JSX.Element {
-  const [path, setPath] = useState<number[]>([]);
-  const [place, setPlace] = useState<{ of: Stacks; at: number }>({ of: stacks, at: 0 });
-  const centre = place.of === stacks ? place.at : follow(path, stacks);
-  const onCentre = (rectangle: number) => {
-    setPath(pathTo(stacks, rectangle).map((at) => stacks.code[at]));
-    setPlace({ of: stacks, at: rectangle });
-    if (rectangle) selected.value = stacks.code[rectangle];
-  };
+  const centre = useMemo(() => zoomedIn(NAME, stacks), [stacks, zoomed.value]);
+  const onCentre = (rectangle: number) =>
+    batch(() => {
+      zoomed.value = zoomText(NAME, stacks, rectangle);
+      if (rectangle) selected.value = stacks.code[rectangle];
+    });
   const parts = { recording, stacks, centre, onCentre };
   return (
     <div class="sunburst">
@@ -217,14 +217,16 @@ function Walk({ recording, stacks }: { recording: Recording; stacks: Stacks }): 
   );
 }
 
+const HINTS = "click: make it the centre · click on the centre: back out · arrows: walk · c: copy the stack · Esc: all";
+
 export function Sunburst({ recording }: ViewProps): JSX.Element {
   const current = shownRecording.value ?? recording;
   const stacks = useStacks(current, "");
   return (
     <div class="flame">
-      <Choices />
+      <Choices recording={current} />
       {stacks && (stacks.size[0] > 0 ? <Walk recording={current} stacks={stacks} /> : <Nothing recording={current} />)}
-      <p class="status">click: make it the centre · click on the centre: back out · arrows: walk · Esc: all</p>
+      <p class="status">{done.value || HINTS}</p>
     </div>
   );
 }

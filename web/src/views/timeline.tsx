@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { viewKeys } from "../keys";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
-import { ask, color, dark, idle, matches, problem, range, recording as shownRecording, selected, thread } from "../state";
+import { ask, color, dark, idle, matches, printing, problem, range, recording as shownRecording, selected, thread } from "../state";
 import { AXIS, Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { showTip, Tip } from "../tip";
 import { isOpen, type Track } from "../tracks";
@@ -91,7 +91,9 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       range: () => range.peek(),
     }));
     viewKeys.value = (event) => onKey(made, event);
+    const off = printing.subscribe(() => made.draw());
     return () => {
+      off();
       made.close();
       showTip(null);
       viewKeys.value = null;

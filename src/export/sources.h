@@ -5,8 +5,8 @@
  * A text is kept only if it can be what ran: files that were changed after the first process had started are left
  * out, and so is what is no text. Secrets in it are not found: whoever has the recording has the text.
  */
-#ifndef SONDE_CLI_SOURCES_H
-#define SONDE_CLI_SOURCES_H
+#ifndef SONDE_EXPORT_SOURCES_H
+#define SONDE_EXPORT_SOURCES_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "cli/sources.h"
+#include "export/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,10 +45,21 @@ static int64_t first_start_ns(const struct recording *known)
     return (int64_t)clock_real_ns() - (int64_t)(clock_monotonic_ns() - first);
 }
 
-static bool is_changed(const struct keeping *keeping, const struct stat *status)
+static int64_t since_1970_ns(const struct statx_timestamp *time)
 {
-    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec >= keeping->start_ns ||
-           (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec >= keeping->start_ns;
+    return time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static bool is_changed(const struct keeping *keeping, const struct statx *status)
+{
+    return since_1970_ns(&status->stx_mtime) >= keeping->start_ns ||
+           since_1970_ns(&status->stx_ctime) >= keeping->start_ns;
+}
+
+/* stat and fstat (of fd, when the name is empty) by a name that old C libraries have, too: this is loaded into programs. */
+static bool look_at(int fd, const char *name, struct statx *status)
+{
+    return statx(fd, name, name[0] ? 0 : AT_EMPTY_PATH, STATX_BASIC_STATS, status) == 0;
 }
 
 /* The file that a name leads to through all links, if it is one that was asked for. */
@@ -75,18 +86,19 @@ static bool is_text(const struct bytes *bytes)
 /* What was opened, not what the name means by now, is looked at. */
 static enum reason read_open(struct keeping *keeping, int fd)
 {
-    struct stat before, after;
+    struct statx before, after;
     struct bytes *text = &keeping->text;
     bytes_reset(text);
-    if (fstat(fd, &before) != 0 || !S_ISREG(before.st_mode))
+    if (!look_at(fd, "", &before) || !S_ISREG(before.stx_mode))
         return NO_TEXT;
-    if (before.st_size > RECORD_SOURCE_MAX || keeping->bytes + (size_t)before.st_size > ALL_BYTES_MAX ||
+    if (before.stx_size > RECORD_SOURCE_MAX || keeping->bytes + (size_t)before.stx_size > ALL_BYTES_MAX ||
         keeping->files >= FILES_MAX)
         return TOO_LARGE;
-    if (is_changed(keeping, &before) || !bytes_reserve(text, (size_t)before.st_size + 1))
+    if (is_changed(keeping, &before) || !bytes_reserve(text, (size_t)before.stx_size + 1))
         return CHANGED;
-    ssize_t got = read(fd, text->data, (size_t)before.st_size + 1);
-    if (got != before.st_size || fstat(fd, &after) != 0 || is_changed(keeping, &after))
+    ssize_t got = read(fd, text->data, (size_t)before.stx_size + 1);
+    if (got < 0 || (uint64_t)got != before.stx_size || !look_at(fd, "", &after) ||
+        is_changed(keeping, &after))
         return CHANGED;
     text->size = (size_t)got;
     return is_text(text) ? KEPT : NO_TEXT;
@@ -163,9 +175,9 @@ void sources_keep(struct writer *writer, const char *which, char *left_out, size
 /* "" = it cannot be read, or is no text. */
 static void load_text(const char *name, struct bytes *text)
 {
-    struct stat status;
+    struct statx status;
     bytes_reset(text);
-    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode) ||
+    if (!look_at(AT_FDCWD, name, &status) || !S_ISREG(status.stx_mode) ||
         bytes_read_file(text, name, ALL_BYTES_MAX, NULL) < 0 || !is_text(text))
         bytes_reset(text);
 }

@@ -1,0 +1,124 @@
+// The choices that pictures of stacks share: what colours mean, how frames lie, what is left out.
+
+import type { JSX } from "preact";
+
+import { hasThreads } from "./ask_stacks";
+import { css, heatColor, threadColor } from "./colors";
+import { shortName } from "./names";
+import { CODE_KINDS, threadName, type Recording } from "./recording";
+import { kindColor } from "./stacks";
+import { byName, color, cutoff, dark, fold, levels, upwards } from "./state";
+
+const CUTOFFS = [0, 0.0001, 0.001, 0.01, 0.05];
+const LEVELS = [0, 5, 10, 20, 40];
+const COLORS = [
+  { name: "module", title: "module" },
+  { name: "self", title: "own share" },
+  { name: "kind", title: "kind" },
+  { name: "thread", title: "thread" },
+];
+
+export function ColorChoice({ recording }: { recording: Recording }): JSX.Element {
+  const offered = COLORS.filter(({ name }) => name !== "thread" || hasThreads(recording));
+  const shown = offered.some(({ name }) => name === color.value) ? color.value : "module";
+  return (
+    <label>
+      colour{" "}
+      <select value={shown} onChange={(event) => (color.value = event.currentTarget.value)}>
+        {offered.map(({ name, title }) => (
+          <option value={name}>{title}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function FoldChoice(): JSX.Element {
+  return (
+    <label title="key r: calls of a function that is on the stack already count in its outermost call">
+      <input type="checkbox" checked={fold.value} onChange={(event) => (fold.value = event.currentTarget.checked)} /> merge
+      recursion
+    </label>
+  );
+}
+
+export function OrderChoice(): JSX.Element {
+  return (
+    <label title="how frames beside each other lie: by time the largest is left, by name each keeps its place from run to run">
+      order{" "}
+      <select value={byName.value ? "name" : "time"} onChange={(event) => (byName.value = event.currentTarget.value === "name")}>
+        <option value="time">time</option>
+        <option value="name">name</option>
+      </select>
+    </label>
+  );
+}
+
+export function DirectionChoice(): JSX.Element {
+  return (
+    <button type="button" aria-pressed={upwards.value} title="the program at the bottom, what it calls above it" onClick={() => (upwards.value = !upwards.value)}>
+      Upwards
+    </button>
+  );
+}
+
+export function LevelsChoice(): JSX.Element {
+  return (
+    <label title="rows that are drawn at most">
+      depth{" "}
+      <select value={levels.value} onChange={(event) => (levels.value = Number(event.currentTarget.value))}>
+        {LEVELS.map((count) => (
+          <option value={count}>{count || "all"}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function CutoffChoice(): JSX.Element {
+  return (
+    <label title="what is smaller than this part is drawn in grey">
+      cutoff{" "}
+      <select value={cutoff.value} onChange={(event) => (cutoff.value = Number(event.currentTarget.value))}>
+        {CUTOFFS.map((part) => (
+          <option value={part}>{part ? `${100 * part} %` : "none"}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Colours and words of the chosen meaning; none where the names on the frames say it. */
+function swatches(recording: Recording, night: boolean): [string, string][] {
+  const { threads, busiest_threads } = recording.summary;
+  switch (color.value) {
+    case "kind":
+      return [1, 2, 3].map((kind) => [css(kindColor(kind, night)), CODE_KINDS[kind]]);
+    case "self":
+      return [0, 0.25, 1].map((part) => [css(heatColor(part, night)), `${100 * part} %`]);
+    case "thread": {
+      if (!hasThreads(recording)) return [];
+      const named = busiest_threads.map((id, place): [string, string] => [
+        css(threadColor(place, 1, night)),
+        shortName(threadName(threads.find((thread) => thread.id === id)), 24),
+      ]);
+      return [...named, [css(threadColor(-1, 0, night)), "others, or shared"]];
+    }
+    default:
+      return [];
+  }
+}
+
+export function Legend({ recording }: { recording: Recording }): JSX.Element | null {
+  const shown = swatches(recording, dark.value);
+  if (!shown.length) return null;
+  return (
+    <span class="legend">
+      {shown.map(([tone, words]) => (
+        <span>
+          <i style={{ background: tone }} /> <bdi>{words}</bdi>
+        </span>
+      ))}
+    </span>
+  );
+}
