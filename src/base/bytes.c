@@ -173,3 +173,18 @@ int bytes_read_file(struct bytes *bytes, const char *path, size_t max, struct er
         close(fd);
     return result;
 }
+
+bool bytes_write(int fd, const void *data, size_t size)
+{
+    const char *at = data;
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}

@@ -45,5 +45,7 @@ void bytes_put_counted(struct bytes *bytes, const void *data, size_t size); /* v
 /* Reads a whole file ("-" = standard input). At most max bytes. */
 struct err;
 int bytes_read_file(struct bytes *bytes, const char *path, size_t max, struct err *err);
+/* Writes all of it to the descriptor, in as many pieces as it takes. False with errno set. */
+bool bytes_write(int fd, const void *data, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
 /* sonde dump: what every thread of a Python process is doing at this moment, or did when it died. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -9,6 +10,9 @@
 #include "cli/dump_reader.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/run.h"
+#include "collect/outside/process_tree.h"
+#include "collect/outside/thread_states.h"
 #include "show/dump.h"
 #include "show/dump_json.h"
 #include "show/dump_text.h"
@@ -20,9 +24,17 @@ struct values {
     int64_t pid;
     const char *core;
     int locals;
-    bool json, full_filenames, native, internals;
+    bool json, full_filenames, native, internals, subprocesses;
     bool nonblocking; /* py-spy's: needless here */
     struct option_list search_dirs;
+};
+
+static const struct values defaults = {.pid = RUN_NO_PID};
+
+/* Of one process, or of several. */
+struct dumps {
+    struct dump *items;
+    size_t count;
 };
 
 static const struct option options[] = {
@@ -37,9 +49,11 @@ static const struct option options[] = {
      "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
      "no "
      "Python."},
+    {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL,
+     "With --pid: the Python processes that it has started, and those that they have, one after the other."},
     {"internals", 0, OPTION_FLAG, NULL, offsetof(struct values, internals), NULL, CONVERSION_INTERNALS_HELP},
     {"json", 'j', OPTION_FLAG, NULL, offsetof(struct values, json), NULL,
-     "Write JSON: a list with one object for each thread, nothing shortened."},
+     "Write JSON: a list with one object for each thread of each process, nothing shortened."},
     {"full-filenames", 0, OPTION_FLAG, NULL, offsetof(struct values, full_filenames), NULL,
      "Whole paths of source files."},
     {"search-dir", 0, OPTION_LIST, "DIR", offsetof(struct values, search_dirs), NULL,
@@ -52,18 +66,73 @@ static int check(const struct values *values, int argc, char **argv, struct err 
 {
     if (argc)
         return err_set(err, "'%s' is one word too many: name a process with -p PID", argv[0]);
-    if (values->pid && values->core)
+    bool has_pid = values->pid != RUN_NO_PID;
+    if (has_pid && values->core)
         return err_set(err, "--pid and --core exclude each other");
-    if (!values->pid && !values->core)
+    if (!has_pid && !values->core)
         return err_set(err, "name a process with -p PID, or a core file with --core FILE");
-    if (values->pid < 0 || values->pid > INT32_MAX)
-        return err_set(err, "--pid must be the number of a process");
+    if (run_check_pid(values->pid, err) < 0)
+        return -1;
+    if (values->subprocesses && values->core)
+        return err_set(err, "--subprocesses is for --pid; a core file holds one process");
     if (values->search_dirs.count >= SEARCH_DIRS_MAX)
         return err_set(err, "--search-dir can be given %d times at most", SEARCH_DIRS_MAX - 1);
     return 0;
 }
 
-static int read_dump(const struct values *values, struct dump *dump, struct err *err)
+static struct dump *add_dump(struct dumps *dumps, struct err *err)
+{
+    struct dump *grown = realloc(dumps->items, (dumps->count + 1) * sizeof *grown);
+    if (!grown) {
+        err_set(err, "out of memory");
+        return NULL;
+    }
+    dumps->items = grown;
+    grown[dumps->count] = (struct dump){0};
+    return &grown[dumps->count++];
+}
+
+static void drop_last(struct dumps *dumps)
+{
+    dump_clear(&dumps->items[--dumps->count]);
+}
+
+/* As dump_reader_process says. */
+static int add_process(struct dumps *dumps, uint32_t pid, const struct dump_reader_options *reading,
+                       struct err *err)
+{
+    struct dump *dump = add_dump(dumps, err);
+    int result = dump ? dump_reader_process(pid, reading, dump, err) : -1;
+    if (dump && result != 0)
+        drop_last(dumps);
+    return result;
+}
+
+/* One that has ended meanwhile is not missed; nor are programs that are no Python, so long as one is. */
+static int add_processes_below(struct dumps *dumps, const struct process_tree *tree,
+                               const struct dump_reader_options *reading, struct err *err)
+{
+    int result = add_process(dumps, tree->pids[0], reading, err);
+    for (size_t i = 1; i < tree->count && result >= 0; i++) {
+        struct err inner = {{0}};
+        if (add_process(dumps, tree->pids[i], reading, &inner) < 0 && thread_states_is_running(tree->pids[i]))
+            message_warn("%s", inner.text);
+    }
+    return dumps->count ? 0 : result;
+}
+
+static int add_tree(struct dumps *dumps, uint32_t pid, const struct dump_reader_options *reading,
+                    struct err *err)
+{
+    struct process_tree tree;
+    if (process_tree_list(&tree, pid, err) < 0)
+        return -1;
+    int result = add_processes_below(dumps, &tree, reading, err);
+    process_tree_clear(&tree);
+    return result;
+}
+
+static int read_dumps(const struct values *values, struct dumps *dumps, struct err *err)
 {
     const char *search_dirs[SEARCH_DIRS_MAX] = {0};
     for (size_t i = 0; i < values->search_dirs.count; i++)
@@ -73,32 +142,42 @@ static int read_dump(const struct values *values, struct dump *dump, struct err 
                                                 .native = values->native,
                                                 .internals = values->internals,
                                                 .search_dirs = search_dirs};
-    return values->core ? dump_reader_core(values->core, &reading, dump, err)
-                        : dump_reader_process((uint32_t)values->pid, &reading, dump, err);
+    if (values->core) {
+        struct dump *dump = add_dump(dumps, err);
+        return dump ? dump_reader_core(values->core, &reading, dump, err) : -1;
+    }
+    uint32_t pid = run_pid(values->pid);
+    return values->subprocesses ? add_tree(dumps, pid, &reading, err)
+                                : add_process(dumps, pid, &reading, err);
 }
 
-static int print(const struct values *values, const struct dump *dump)
+static int print(const struct values *values, const struct dumps *dumps)
 {
     struct bytes out = {0};
     struct json json = {.out = &out};
     const struct terminal terminal = {.color = message_has_color(stdout)};
     if (values->json) {
-        dump_json_put(dump, &json);
+        dump_json_put(dumps->items, dumps->count, &json);
         bytes_put_text(&out, "\n");
-    } else
-        dump_text_put(dump, &terminal, values->full_filenames, &out);
+        return output_print(&out);
+    }
+    for (size_t i = 0; i < dumps->count; i++) {
+        bytes_put_text(&out, i ? "\n" : "");
+        dump_text_put(&dumps->items[i], &terminal, values->full_filenames, &out);
+    }
     return output_print(&out);
 }
 
 static int run(void *parsed, int argc, char **argv)
 {
     const struct values *values = parsed;
-    struct dump dump = {0};
+    struct dumps dumps = {0};
     struct err err = {0};
-    int code = check(values, argc, argv, &err) < 0 || read_dump(values, &dump, &err) < 0
-                   ? message_fail(&err)
-                   : print(values, &dump);
-    dump_clear(&dump);
+    bool got = check(values, argc, argv, &err) == 0 && read_dumps(values, &dumps, &err) == 0;
+    int code = got ? print(values, &dumps) : message_fail(&err);
+    while (dumps.count)
+        drop_last(&dumps);
+    free(dumps.items);
     return code;
 }
 
@@ -120,8 +199,10 @@ const struct command command_dump = {
         "old and of the new value may be shown.",
     .examples = "sonde dump -p 1234\tthe stacks of all threads\n"
                 "sonde dump -p 1234 --locals\twith arguments and variables\n"
+                "sonde dump -p 1234 --subprocesses\tand of the processes that it has started\n"
                 "sonde dump --core core.1234 -l\tof a process that died",
     .options = options,
+    .defaults = &defaults,
     .values_size = sizeof(struct values),
     .run = run,
 };

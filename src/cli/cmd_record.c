@@ -25,8 +25,13 @@ struct values {
     const char *embed_source;
 };
 
-static const struct values defaults = {
-    .rate = 1000, .clock = "wall", .follow = true, .finalize = true, .async = true, .embed_source = "auto"};
+static const struct values defaults = {.rate = 1000,
+                                       .pid = RUN_NO_PID,
+                                       .clock = "wall",
+                                       .follow = true,
+                                       .finalize = true,
+                                       .async = true,
+                                       .embed_source = "auto"};
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
@@ -50,7 +55,7 @@ static int close_record(const struct run *run, const void *given)
 {
     const struct values *values = given;
     double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
-    message_hint("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
+    message_note("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
                  run->processes == 1 ? "" : "es", run->path);
     if (run->reached_hz && run->reached_hz * 2 < (uint64_t)values->rate)
         message_note(
@@ -89,7 +94,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                        .internals = values->internals},
         .embed_source = values->embed_source,
         .finalize = values->finalize,
-        .target = {.pid = (uint32_t)values->pid,
+        .target = {.pid = run_pid(values->pid),
                    .module = values->module,
                    .code = values->code,
                    .argc = argc,

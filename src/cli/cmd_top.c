@@ -44,7 +44,8 @@ struct values {
     const char *module, *code;
 };
 
-static const struct values defaults = {.rate = 1000, .limit = 20, .delay = 1, .follow = true};
+static const struct values defaults = {
+    .pid = RUN_NO_PID, .rate = 1000, .limit = 20, .delay = 1, .follow = true};
 
 /* Everything that lives as long as the program does. */
 struct topping {
@@ -115,7 +116,7 @@ static _Noreturn void watch(struct topping *topping, pid_t recorder)
         .bytes = topping->theirs,
         .output = topping->output,
         .recorder = recorder,
-        .owns_program = !values->pid,
+        .owns_program = !run_pid(values->pid),
         .program = topping->program ? topping->program : "",
         .batch = values->batch,
         .table = topping->table,
@@ -208,7 +209,7 @@ static int record(struct topping *topping, struct recorder_result *result, struc
     struct writer *writer = settings.failed ? NULL : writer_new(&writing, err);
     const struct recorder_options options = {
         .argv = topping->target.argv,
-        .pid = (uint32_t)values->pid,
+        .pid = run_pid(values->pid),
         .period_ns = UINT64_C(1000000000) / (uint64_t)values->rate,
         .children = values->subprocesses,
         .agent = topping->installation.agent,
@@ -240,8 +241,11 @@ static int open_all(struct topping *topping, const struct target_request *reques
     const struct values *values = topping->values;
     if (!values->batch && top_terminal_save(&topping->terminal, err) < 0)
         return -1;
-    if (values->pid && attach_check((uint32_t)values->pid, err) < 0)
+    uint32_t pid = run_pid(values->pid);
+    if (pid && attach_check(pid, err) < 0)
         return -1;
+    if (pid && attach_is_stopped(pid))
+        run_tell_stopped(pid, "is");
     if (installation_find(&topping->installation, err) < 0 ||
         target_resolve(request, &topping->target, err) < 0)
         return -1;
@@ -286,17 +290,17 @@ static int watch_program(struct topping *topping, struct err *err)
         return 0;
     if (watched != TOP_WATCH_ENDED || topping->watcher_lost)
         return MESSAGE_EXIT_MISTAKE;
-    if (values->pid)
+    if (run_pid(values->pid))
         message_note("process %" PRId64 " has ended", values->pid);
-    else if (!result.processes)
-        message_warn("the program ended, and no Python was seen in it");
+    else if (!result.processes && !result.target_refused)
+        run_tell_unrecorded(&topping->target, &topping->installation);
     return run_exit_as(result.status);
 }
 
 static int run_top(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
-    const struct target_request request = {.pid = (uint32_t)values->pid,
+    const struct target_request request = {.pid = run_pid(values->pid),
                                            .module = values->module,
                                            .code = values->code,
                                            .argc = argc,

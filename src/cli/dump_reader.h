@@ -21,6 +21,9 @@ struct dump_reader_options {
     const char *const *search_dirs; /* as for core_file_open; never NULL */
 };
 
+/* What dump_reader_process gives, with err set, for a process that is no Python. */
+enum { DUMP_READER_NO_PYTHON = 1 };
+
 int dump_reader_process(uint32_t pid, const struct dump_reader_options *options, struct dump *dump,
                         struct err *err);
 int dump_reader_core(const char *path, const struct dump_reader_options *options, struct dump *dump,

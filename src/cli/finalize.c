@@ -39,15 +39,7 @@ struct finalizing {
 static int append(void *context, const void *data, size_t size, struct err *err)
 {
     const struct finalizing *at = context;
-    const char *from = data;
-    while (size > 0) {
-        ssize_t written = write(at->fd, from, size);
-        if (written <= 0)
-            return err_set_errno(err, "cannot write %s", at->path);
-        from += written;
-        size -= (size_t)written;
-    }
-    return 0;
+    return bytes_write(at->fd, data, size) ? 0 : err_set_errno(err, "cannot write %s", at->path);
 }
 
 static unsigned digit(char character)

@@ -8,14 +8,19 @@
 
 #define QUIET_NS 1000000000u /* short programs are done before anybody asks */
 
-static bool shown;
+static bool shown, terminal_is_shared;
 
 bool progress_is_wanted(void)
 {
-    return !options_common.quiet && isatty(STDERR_FILENO);
+    return !options_common.quiet && !terminal_is_shared && isatty(STDERR_FILENO);
 }
 
-/* The cursor goes back to the start of the line, so that the program's own output writes over it. */
+void progress_share(bool shared)
+{
+    terminal_is_shared = shared;
+}
+
+/* The cursor goes back to the start of the line, so that whatever comes next writes over it. */
 void progress_show(uint64_t elapsed_ns, uint64_t samples, uint64_t errors)
 {
     if (elapsed_ns < QUIET_NS)

@@ -20,7 +20,9 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rank.h"
+#include "cli/recording_file.h"
 #include "cli/redact.h"
+#include "cli/unrecorded.h"
 #include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"
 #include "store/compress.h"
@@ -28,19 +30,17 @@
 #include "store/writer.h"
 
 #define DURATION_MAX 1e9 /* seconds: 30 years */
+#define RATE_MAX     20000
 
 /* Everything that lives as long as the recording is being made. */
-#define RATE_MAX 20000
-
 struct making {
     const struct run_options *options;
     struct output_context context;
     struct installation installation;
     struct target target;
-    char *path;   /* of the .sonde file */
+    struct recording_file file;
     char *result; /* of the converted file; NULL = the .sonde file is the result */
     const struct conversion_format *format;
-    int fd;
     struct writer *writer;
     struct recorder_result recorded;
     struct run *run;
@@ -49,20 +49,6 @@ struct making {
     bool closed;
     int code; /* of closing; 0 = the target's counts */
 };
-
-static int append(void *context, const void *data, size_t size, struct err *err)
-{
-    struct making *making = context;
-    const char *at = data;
-    while (size > 0) {
-        ssize_t written = write(making->fd, at, size);
-        if (written <= 0)
-            return err_set_errno(err, "cannot write %s", making->path);
-        at += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
 
 /* Where the .sonde file goes, and whether something else is to be made of it. */
 static int choose_paths(struct making *making, struct err *err)
@@ -76,17 +62,17 @@ static int choose_paths(struct making *making, struct err *err)
         return -1;
     making->format = conversion_find(options->format, wanted);
     if (!making->format || making->format == sonde) {
-        making->path = wanted;
+        making->file.path = wanted;
         return strcmp(wanted, "-") == 0
                    ? err_set(err, "standard output is the program's; name a file with -o, "
                                   "or a format that is text with -f")
                    : 0;
     }
     making->result = wanted;
-    making->path = malloc(strlen(wanted) + 7);
-    if (!making->path)
+    making->file.path = malloc(strlen(wanted) + 7);
+    if (!making->file.path)
         return err_set(err, "out of memory");
-    sprintf(making->path, "%s.sonde", wanted);
+    sprintf(making->file.path, "%s.sonde", wanted);
     return 0;
 }
 
@@ -96,8 +82,8 @@ static bool is_result_taken(const struct making *making)
 {
     struct stat status;
     size_t size = strlen(making->result);
-    bool renamed =
-        strncmp(making->path, making->result, size) != 0 || strcmp(making->path + size, ".sonde") != 0;
+    bool renamed = strncmp(making->file.path, making->result, size) != 0 ||
+                   strcmp(making->file.path + size, ".sonde") != 0;
     return renamed || (making->context.rank != RANK_NONE && lstat(making->result, &status) == 0 &&
                        S_ISREG(status.st_mode));
 }
@@ -141,13 +127,16 @@ static int open_all(struct making *making, struct err *err)
     /* Before the output is created, which may replace an earlier recording. */
     if (pid && attach_check(pid, err) < 0)
         return -1;
+    if (pid && attach_is_stopped(pid))
+        run_tell_stopped(pid, "is");
     if (installation_find(&making->installation, err) < 0 ||
         target_resolve(&making->options->target, &making->target, err) < 0 || choose_paths(making, err) < 0)
         return -1;
-    making->fd = output_create(&making->path, &making->context, err);
-    if (making->fd < 0 || settle_result(making, err) < 0)
+    making->file.fd = output_create(&making->file.path, &making->context, err);
+    if (making->file.fd < 0 || settle_result(making, err) < 0)
         return -1;
-    const struct writer_options options = {.sink = append, .context = making, .compress = compress_zstd};
+    const struct writer_options options = {
+        .sink = recording_file_append, .context = &making->file, .compress = compress_zstd};
     making->writer = writer_new(&options, err);
     if (!making->writer)
         return -1;
@@ -155,37 +144,37 @@ static int open_all(struct making *making, struct err *err)
     return 0;
 }
 
-/* A device or a pipe (-o /dev/null) is neither ours to remove nor to be read again. */
-static bool is_plain_file(const struct making *making)
-{
-    struct stat status;
-    return fstat(making->fd, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-static void remove_file(const struct making *making)
-{
-    if (is_plain_file(making))
-        unlink(making->path);
-}
-
 static void close_all(struct making *making)
 {
     if (making->writer)
         writer_abandon(making->writer);
-    if (making->fd >= 0)
-        close(making->fd);
+    recording_file_close(&making->file);
     installation_clear(&making->installation);
     target_clear(&making->target);
-    free(making->path);
     free(making->result);
+}
+
+int run_check_pid(int64_t pid, struct err *err)
+{
+    if (pid == RUN_NO_PID || (pid > 0 && pid <= INT32_MAX))
+        return 0;
+    return err_set(err, "-p (--pid) must be the number of a process, which %" PRId64 " is not", pid);
+}
+
+void run_tell_stopped(uint32_t pid, const char *verb)
+{
+    message_warn("process %" PRIu32
+                 " %s stopped (by SIGSTOP, Ctrl-Z or a debugger), and gives no samples until it goes "
+                 "on: kill -CONT %" PRIu32,
+                 pid, verb, pid);
 }
 
 int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err)
 {
-    if (pid && has_target)
+    if (run_check_pid(pid, err) < 0)
+        return -1;
+    if (pid != RUN_NO_PID && has_target)
         return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
-    if (pid < 0 || pid > INT32_MAX)
-        return err_set(err, "--pid must be the number of a process");
     if (rate_hz < 1 || rate_hz > RATE_MAX)
         return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     return 0;
@@ -228,7 +217,7 @@ static int convert(const struct making *making, struct err *err)
     struct recording recording = {0};
     struct conversion conversion = making->options->conversion;
     conversion.format = making->format;
-    int result = input_read(making->path, &recording, err);
+    int result = input_read(making->file.path, &recording, err);
     if (result == 0)
         result = conversion_write(&conversion, &recording, making->target.name, making->result, err);
     recording_clear(&recording);
@@ -248,7 +237,7 @@ static void name_native_frames(const struct making *making)
     struct finalize result;
     struct err err = {0};
     const struct finalize_options options = {.local = true};
-    if (finalize_open_file(making->fd, making->path, &options, &result, &err) < 0)
+    if (finalize_open_file(making->file.fd, making->file.path, &options, &result, &err) < 0)
         message_warn("native functions have no names: %s", err.text);
     else
         finalize_tell(&result);
@@ -304,62 +293,105 @@ static void keep_sources(struct making *making)
         message_note("source files that are not kept: %s", left_out);
 }
 
+static void put_totals(struct making *making, const struct run *run)
+{
+    put_number(making->writer, "elapsed_ns", run->elapsed_ns);
+    put_number(making->writer, "overhead_ns", run->overhead_ns);
+    if (!making->options->rate_hz) {
+        put_number(making->writer, "memory_bytes", run->memory_bytes);
+        return;
+    }
+    put_number(making->writer, "rate_hz", making->options->rate_hz);
+    put_punctuality(making);
+    writer_meta(making->writer, "clock", making->options->clock);
+    put_number(making->writer, "samples", run->samples);
+    put_number(making->writer, "errors", run->errors);
+    put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
+    put_native_counts(making->writer, &run->native);
+}
+
+/* Gives the path of what is left in the end. */
+static int make_result(struct making *making, const struct run *run, char ***kept, struct err *err)
+{
+    bool empty = making->options->rate_hz && !run->samples;
+    if (!making->result || !run->recorded)
+        return 0;
+    if (empty) {
+        bool launched = !making->options->target.pid;
+        message_warn("no sample was taken, so %s is not written%s", making->result,
+                     launched ? ": the program was too short for this rate (-r)" : "");
+        return 0;
+    }
+    if (convert(making, err) < 0)
+        return -1;
+    recording_file_remove(&making->file);
+    *kept = &making->result;
+    return 0;
+}
+
+/* That a write failed was told when it did. */
+static void tell_failure(const struct making *making, const struct run *run, const struct err *err)
+{
+    const struct recording_file *file = &making->file;
+    if (!file->failed)
+        message_fail(err);
+    if (!run->recorded || (!file->failed && !making->result))
+        return;
+    if (!file->whole_bytes || !recording_file_is_plain(file))
+        message_warn("nothing of the recording is kept");
+    else if (file->failed)
+        message_warn("what was recorded until nothing more could be written is kept in %s, which can be read",
+                     file->path);
+    else
+        message_warn("what was recorded is kept in %s", file->path);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
 {
     struct err err = {0};
-    put_number(making->writer, "elapsed_ns", run->elapsed_ns);
-    put_number(making->writer, "overhead_ns", run->overhead_ns);
-    if (making->options->rate_hz) {
-        put_number(making->writer, "rate_hz", making->options->rate_hz);
-        put_punctuality(making);
-        writer_meta(making->writer, "clock", making->options->clock);
-        put_number(making->writer, "samples", run->samples);
-        put_number(making->writer, "errors", run->errors);
-        put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
-        put_native_counts(making->writer, &run->native);
-    } else {
-        put_number(making->writer, "memory_bytes", run->memory_bytes);
-    }
+    char **kept = &making->file.path;
+    put_totals(making, run);
     if (run->recorded)
         keep_sources(making);
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
-    if (result == 0 && making->options->finalize && run->recorded && is_plain_file(making))
+    bool plain = recording_file_is_plain(&making->file);
+    if (result == 0 && making->options->finalize && run->recorded && plain)
         name_native_frames(making);
-    char **kept = &making->path;
-    bool empty = making->options->rate_hz && !run->samples;
-    if (empty && run->recorded && making->result)
-        message_warn(
-            "no sample was taken, so %s is not written: the program was too short for this rate (-r)",
-            making->result);
-    else if (result == 0 && run->recorded && making->result) {
-        result = convert(making, &err);
-        if (result == 0) {
-            remove_file(making);
-            kept = &making->result;
-        }
-    }
-    if (result < 0) {
-        message_fail(&err);
-        run->failed = true;
-        if (making->result && run->recorded)
-            message_warn("what was recorded is kept in %s", making->path);
-    }
+    if (result == 0)
+        result = make_result(making, run, &kept, &err);
+    if (result < 0)
+        tell_failure(making, run, &err);
+    run->failed = result < 0;
     if (!run->recorded) {
-        remove_file(making);
+        recording_file_remove(&making->file);
         return;
     }
-    run->can_be_read = is_plain_file(making) && (!making->result || conversion_can_be_read(making->format));
+    run->can_be_read = plain && (!making->result || conversion_can_be_read(making->format));
     run->path = *kept;
     *kept = NULL;
 }
 
-static int close_recorded(const struct run *run, run_close *close, const void *values)
+void run_tell_unrecorded(const struct target *target, const struct installation *installation)
 {
+    struct bytes why = {0};
+    unrecorded_explain(target->argv[0], installation->agent, &why);
+    message_warn("no Python program was recorded, so there is no recording: %.*s", (int)why.size,
+                 why.failed ? "" : (char *)why.data);
+    bytes_clear(&why);
+}
+
+static int close_recorded(const struct making *making)
+{
+    const struct run *run = making->run;
+    uint32_t pid = making->options->target.pid;
     if (!run->recorded) {
-        message_warn("no Python program was recorded, so there is no recording");
+        if (making->recorded.target_refused || pid)
+            message_warn("no Python program was recorded, so there is no recording");
+        else
+            run_tell_unrecorded(&making->target, &making->installation);
         return 0;
     }
     if (run->goes_on)
@@ -367,16 +399,19 @@ static int close_recorded(const struct run *run, run_close *close, const void *v
     else if (run->left_running)
         message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
                      run->left_running == 1 ? "process still runs and is" : "processes still run and are");
-    return close(run, values);
+    if (pid && attach_is_stopped(pid))
+        run_tell_stopped(pid, run->samples ? "is now" : "was and is");
+    return making->close(run, making->values);
 }
 
 static void close_run(struct making *making, bool goes_on)
 {
     progress_wipe();
+    progress_share(goes_on && !making->options->target.pid);
     fill_run(making);
     making->run->goes_on = goes_on;
     finish(making, making->run);
-    making->code = making->run->failed ? 0 : close_recorded(making->run, making->close, making->values);
+    making->code = making->run->failed ? 0 : close_recorded(making);
     making->closed = true;
 }
 
@@ -388,6 +423,7 @@ static void end_early(void *context)
 static int record(struct making *making, struct err *err)
 {
     struct bytes settings = {0};
+    progress_share(!making->options->target.pid);
     bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
                making->installation.package, making->options->settings);
     bytes_put_u8(&settings, 0);
@@ -423,8 +459,8 @@ static int record_run(struct making *making, struct err *err)
     int result = open_all(making, err);
     if (result == 0)
         result = record(making, err);
-    if (result < 0 && making->fd >= 0)
-        remove_file(making);
+    if (result < 0 && making->file.fd >= 0)
+        recording_file_remove(&making->file);
     close_all(making);
     return result;
 }
@@ -462,7 +498,8 @@ int run_exit_as(int status)
 int run_command(const struct run_options *options, run_close *close, const void *values)
 {
     struct run run = {0};
-    struct making making = {.options = options, .fd = -1, .run = &run, .close = close, .values = values};
+    struct making making = {
+        .options = options, .file = {.fd = -1}, .run = &run, .close = close, .values = values};
     struct err err = {0};
     if (record_run(&making, &err) < 0)
         return message_fail(&err);

@@ -14,6 +14,7 @@
 #include "export/sources.h"
 
 struct err;
+struct installation;
 struct recording;
 
 struct run_options {
@@ -56,10 +57,20 @@ int run_command(const struct run_options *options, run_close *close, const void 
 
 /* What --duration says: a number of seconds, or py-spy's word for no limit, which is its default, too (NULL). 0 = none. */
 int run_duration(const char *text, uint64_t *duration_ns, struct err *err);
-/* What may be sampled: a process that runs already (`pid` not 0) or a target to start, not both; at a rate we can do. */
+/* The value of --pid where it is not given; run_pid makes 0 of it. */
+#define RUN_NO_PID INT64_MIN
+static inline uint32_t run_pid(int64_t pid)
+{
+    return pid == RUN_NO_PID ? 0 : (uint32_t)pid;
+}
+int run_check_pid(int64_t pid, struct err *err);
+/* What may be sampled: a process that runs already or a target to start, not both; at a rate we can do. */
 int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err);
 
-/* Says on standard error that a Python cannot be recorded; for recorder_options. */
+/* Say on standard error: that a process gives no samples, because it "is" (or was) stopped; that no Python was met in a
+ * program that was started, and why; that a Python cannot be recorded (for recorder_options). */
+void run_tell_stopped(uint32_t pid, const char *verb);
+void run_tell_unrecorded(const struct target *target, const struct installation *installation);
 void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
 int run_exit_as(int status);

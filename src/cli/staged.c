@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 
 static const char *name_of(const struct staged *staged)
@@ -42,16 +43,7 @@ int staged_open(struct staged *staged, const char *path, struct err *err)
 int staged_append(void *context, const void *data, size_t size, struct err *err)
 {
     const struct staged *staged = context;
-    for (const uint8_t *at = data; size > 0;) {
-        ssize_t written = write(staged->fd, at, size);
-        if (written < 0 && errno != EINTR)
-            return err_set_errno(err, "cannot write %s", name_of(staged));
-        if (written > 0) {
-            at += written;
-            size -= (size_t)written;
-        }
-    }
-    return 0;
+    return bytes_write(staged->fd, data, size) ? 0 : err_set_errno(err, "cannot write %s", name_of(staged));
 }
 
 /* Closing can tell of a write that failed late (NFS, quotas). */

@@ -42,8 +42,7 @@ static int push_all(struct target *target, int argc, char **argv, struct err *er
     return result;
 }
 
-/* The executable of that name on PATH; a new string or NULL. */
-static char *find_on_path(const char *name)
+char *target_find_program(const char *name)
 {
     const char *list = getenv("PATH");
     for (const char *at = list ? list : "/usr/bin:/bin"; at;
@@ -78,9 +77,9 @@ static int push_flags(struct target *target, struct err *err)
 static int push_interpreter(struct target *target, struct err *err)
 {
     const char *given = getenv("SONDE_PYTHON");
-    char *found = given && *given ? strdup(given) : find_on_path("python3");
+    char *found = given && *given ? strdup(given) : target_find_program("python3");
     if (!found)
-        found = find_on_path("python");
+        found = target_find_program("python");
     if (!found)
         return err_set(err, "there is no python3 on PATH; name one: sonde trace -- /path/to/python x.py");
     int result = push(target, found, err);
@@ -160,7 +159,7 @@ static int push_script(struct target *target, const char *script, struct err *er
 {
     if (access(script, F_OK) == 0 && (strchr(script, '/') || !is_plain_folder(script)))
         return push_file(target, script, access(script, X_OK) == 0, err);
-    char *found = strchr(script, '/') ? NULL : find_on_path(script);
+    char *found = strchr(script, '/') ? NULL : target_find_program(script);
     if (!found)
         return err_set(err, "there is no program %s%s", script,
                        strchr(script, '/') ? "" : ", neither here nor on PATH; a module is run with -m");
@@ -172,7 +171,7 @@ static int push_script(struct target *target, const char *script, struct err *er
 /* Found out before the output is created, which may replace an earlier recording. */
 static int check_command(const char *command, struct err *err)
 {
-    char *found = strchr(command, '/') ? NULL : find_on_path(command);
+    char *found = strchr(command, '/') ? NULL : target_find_program(command);
     bool runs = found || (strchr(command, '/') && access(command, X_OK) == 0);
     free(found);
     errno = errno == EACCES ? EACCES : ENOENT;

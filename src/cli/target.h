@@ -28,5 +28,7 @@ struct target_request {
 
 int target_resolve(const struct target_request *request, struct target *target, struct err *err);
 void target_clear(struct target *target);
+/* The executable of that name on PATH, as a new string; NULL where there is none. */
+char *target_find_program(const char *name);
 
 #endif

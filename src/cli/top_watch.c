@@ -83,21 +83,6 @@ static void look_at_output(struct watcher *watcher)
     watcher->tail[got > 0 ? got : 0] = '\0';
 }
 
-static bool write_whole(int fd, const void *data, size_t size)
-{
-    const char *at = data;
-    while (size) {
-        ssize_t written = write(fd, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        at += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 static void write_output(const struct watcher *watcher)
 {
     static char piece[PIECE_BYTES];
@@ -108,7 +93,7 @@ static void write_output(const struct watcher *watcher)
     if (at)
         message_note("the first %lld bytes of the program's output are not kept", (long long)at);
     while ((got = pread(watcher->options->output, piece, sizeof piece, at)) > 0) {
-        if (!write_whole(STDOUT_FILENO, piece, (size_t)got))
+        if (!bytes_write(STDOUT_FILENO, piece, (size_t)got))
             return;
         at += got;
     }
@@ -149,7 +134,7 @@ static int print_table(struct watcher *watcher, int fd, unsigned limit, const ch
                                        &facts, err);
     if (result == 0) {
         canvas_text(&watcher->canvas, &out);
-        if (out.failed || !write_whole(fd, out.data, out.size))
+        if (out.failed || !bytes_write(fd, out.data, out.size))
             result = err_set(err, "the table could not be written");
     }
     bytes_clear(&out);

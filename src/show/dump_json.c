@@ -146,11 +146,12 @@ static void put_thread(const struct dump *dump, const struct dump_thread *thread
     json_end_object(json);
 }
 
-void dump_json_put(const struct dump *dump, struct json *json)
+void dump_json_put(const struct dump *dumps, size_t count, struct json *json)
 {
     json_begin_array(json);
-    for (size_t i = 0; i < dump->thread_count; i++)
-        put_thread(dump, &dump->threads[i], json);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < dumps[i].thread_count; j++)
+            put_thread(&dumps[i], &dumps[i].threads[j], json);
     json_line(json);
     json_end_array(json);
 }

@@ -271,11 +271,16 @@ def test_a_stopped_program_stays_stopped(modern_launch):
     launch = modern_launch
     with ticking(launch, 3) as process:
         process.send_signal(signal.SIGSTOP)
-        assert attach(launch, process.pid, "-d", "0.3").returncode == 0
+        done = attach(launch, process.pid, "-d", "0.3")
+        before, after = done.stderr.splitlines()
+        assert done.returncode == 0 and Samples(launch.folder / "out.sonde").samples == 0
+        assert f"process {process.pid} is stopped" in before and f"kill -CONT {process.pid}" in before
+        assert f"process {process.pid} was and is stopped" in after
         assert state(process.pid) == "T"
         process.send_signal(signal.SIGCONT)
         stopper = subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -STOP {process.pid}"])
-        assert attach(launch, process.pid, "-d", "0.8", rate=5000).returncode == 0
+        done = attach(launch, process.pid, "-d", "0.8", rate=5000)
+        assert done.returncode == 0 and f"process {process.pid} is now stopped" in done.stderr
         stopper.wait()
         assert state(process.pid) == "T"
         process.send_signal(signal.SIGCONT)
@@ -480,3 +485,11 @@ def test_nothing_beside_it(modern_launch):
     done = subprocess.run(command, capture_output=True, text=True, cwd=modern_launch.folder)
     assert done.returncode == 2
     assert "there is nothing to start beside it" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["record", "top"])
+def test_numbers_that_no_process_has(modern_launch, command):
+    for pid in ("0", "-1", "4294967297"):
+        done = modern_launch.run([modern_launch.sonde, command, "-p", pid])
+        assert done.returncode == 2
+        assert f"-p (--pid) must be the number of a process, which {pid} is not".encode() in done.stderr

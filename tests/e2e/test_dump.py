@@ -332,7 +332,11 @@ def refused(launch, *arguments):
 
 def test_mistakes(modern_launch, tmp_path):
     assert "name a process with -p PID" in refused(modern_launch)
-    assert "--pid must be the number" in refused(modern_launch, "-p", "-3")
+    for pid in ("-3", "0", "99999999999"):
+        assert f"-p (--pid) must be the number of a process, which {pid} is" in refused(
+            modern_launch, "-p", pid
+        )
+    assert "--subprocesses is for --pid" in refused(modern_launch, "-s", "--core", "x")
     assert "exclude each other" in refused(modern_launch, "-p", 1, "--core", "x")
     assert "one word too many" in refused(modern_launch, 1234)
     assert "no_such_core" in refused(modern_launch, "--core", "no_such_core")
@@ -400,3 +404,92 @@ def test_deep_stacks_say_what_is_left_out(modern_launch):
     text = subprocess.run(command, capture_output=True, text=True).stdout
     assert text.endswith(f"    ... and {thread['frames_left_out']} more\n")
     process.communicate()
+
+
+def test_the_main_thread_without_threading(launch):
+    """Python calls it so when it imports threading, which many programs never do."""
+    code = "import sys; assert 'threading' not in sys.modules; print(1, flush=True); sys.stdin.read()"
+    with launch.start([launch.python.executable, "-S", "-c", code], stdin=subprocess.PIPE) as process:
+        process.stdout.readline()
+        command = [launch.sonde, "dump", "-j", "-p", str(process.pid)]
+        (thread,) = json.loads(subprocess.run(command, capture_output=True).stdout)
+        process.communicate()
+    assert thread["thread_name"] == "MainThread"
+
+
+def test_thousands_of_threads(modern_launch):
+    """None is left out, however many there are."""
+    code = (
+        "import sys, threading\nthreading.stack_size(65536)\nstop = threading.Event()\n"
+        "for _ in range(4200): threading.Thread(target=stop.wait, daemon=True).start()\n"
+        "print('there', flush=True)\nsys.stdin.read()\n"
+    )
+    launch = modern_launch
+    with launch.start([launch.python.executable, "-c", code], stdin=subprocess.PIPE) as process:
+        if process.stdout.readline() != b"there\n":
+            pytest.skip("this machine allows too few threads")
+        command = [launch.sonde, "dump", "-j", "-p", str(process.pid)]
+        threads = json.loads(subprocess.run(command, capture_output=True, timeout=120).stdout)
+        process.kill()
+    assert len(threads) == 4201
+    assert len({thread["os_thread_id"] for thread in threads}) == 4201
+    assert all("wait" in thread["frames"][0]["name"] for thread in threads[1:])
+
+
+# ---- the processes below ----
+
+FAMILY = """
+import os, subprocess, sys
+def child(): print("child", os.getpid(), flush=True); sys.stdin.read()
+def parent(): print("parent", os.getpid(), flush=True); sys.stdin.read()
+if sys.argv[1:] == ["child"]:
+    child()
+else:
+    # A shell stands between the two; another program is no Python.
+    subprocess.Popen(["sh", "-c", sys.executable + " " + sys.argv[0] + " child; true"])
+    subprocess.Popen(["sleep", "60"])
+    parent()
+"""
+
+
+@contextlib.contextmanager
+def family(launch, *before):
+    """A Python below a shell below a Python: the process that was started, and the pids of the two."""
+    program = launch.write("family.py", FAMILY)
+    command = [*before, launch.python.executable, program]
+    with launch.start(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            yield process, dict(process.stdout.readline().decode().split() for _ in range(2))
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def dumped(launch, pid, *options):
+    result = subprocess.run([launch.sonde, "dump", "-p", str(pid), *options], capture_output=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout.decode()
+
+
+def test_the_processes_below(launch):
+    with family(launch) as (process, pids):
+        text = dumped(launch, process.pid, "--subprocesses")
+        threads = json.loads(dumped(launch, process.pid, "-s", "-j"))
+        alone = json.loads(dumped(launch, process.pid, "-j"))
+    assert re.findall(r"^Process (\d+): ", text, re.MULTILINE) == [pids["parent"], pids["child"]]
+    found = {str(thread["pid"]): [frame["name"] for frame in thread["frames"]] for thread in threads}
+    assert list(found) == [pids["parent"], pids["child"]]
+    assert "parent" in found[pids["parent"]] and "child" in found[pids["child"]]
+    assert {thread["pid"] for thread in alone} == {process.pid}
+    assert alone[0]["process_info"]["ppid"] == os.getpid()
+
+
+def test_the_processes_below_another_program(modern_launch):
+    """mpirun, a shell: it is no Python itself, but what it has started is."""
+    launch = modern_launch
+    with family(launch, "sh", "-c", '"$@"; true', "sh") as (process, pids):
+        text = dumped(launch, process.pid, "-s")
+    assert re.findall(r"^Process (\d+): ", text, re.MULTILINE) == [pids["parent"], pids["child"]]
+    with modern_launch.start(["sh", "-c", "sleep 60; true"], start_new_session=True) as shell:
+        time.sleep(0.1)
+        assert f"process {shell.pid}: it is no Python program" in refused(launch, "-s", "-p", shell.pid)
+        os.killpg(shell.pid, signal.SIGKILL)

@@ -1,10 +1,14 @@
 """Sampling: what is recorded of a program, and a program that does not notice."""
 
 import json
+import os
+import re
+import shutil
 import subprocess
 
 import pytest
 from samples import Samples, record
+from screen import Screen
 
 
 def test_sleeping_threads_are_seen(launch):
@@ -158,3 +162,85 @@ def test_last_line_is_py_spys(modern_launch):
     assert done.returncode == 0
     last = done.stderr.splitlines()[-1].replace("sonde: ", "")
     assert last.startswith("Samples: ") and " Errors: 0" in last
+
+
+# ---- what is told ----
+
+
+def test_the_programs_terminal_is_its_own(modern_launch):
+    """No line of progress wipes out what the program has written on its last line."""
+    launch = modern_launch
+    code = "import time; print('part', end='', flush=True); time.sleep(1.6); print('whole', flush=True)"
+    command = [launch.sonde, "record", "-o", "out.sonde", "--", launch.python.executable, "-c", code]
+    with Screen(launch, command) as screen:
+        assert screen.end() == 0
+        assert screen.written.startswith(b"partwhole\r\n") and screen.lines[0] == "partwhole"
+        assert "Samples: " in screen.text
+
+
+def test_progress_of_a_process_that_runs_already(modern_launch):
+    launch = modern_launch
+    with launch.start([launch.python.executable, "-c", "while True: pass"]) as process:
+        command = [launch.sonde, "record", "-o", "out.sonde", "-p", str(process.pid), "-d", "1.6"]
+        with Screen(launch, command) as screen:
+            assert screen.end() == 0
+            assert re.search(rb"\r\x1b\[Ksonde: 1\.\d s, \d+ samples, ", screen.written)
+        process.kill()
+
+
+def test_the_chosen_name_is_told(modern_launch):
+    """Also without a terminal: in the log of a batch job."""
+    launch = modern_launch
+    done = launch.run([launch.sonde, "record", "--", launch.python.executable, "-c", "sum(range(10**6))"])
+    (file,) = launch.folder.glob("*.sonde")
+    assert any(line.endswith(f" 1 process: {file.name}") for line in done.stderr.decode().splitlines())
+    quiet = [launch.sonde, "record", "--quiet", "--", launch.python.executable, "-c", "pass"]
+    assert launch.run(quiet).stderr == b""
+
+
+def unrecorded(launch, *command, before=()):
+    """Why nothing was recorded."""
+    done = launch.run([*before, launch.sonde, "record", "--quiet", "-o", "none.sonde", "--", *command])
+    assert done.returncode == 0, done.stderr
+    assert not (launch.folder / "none.sonde").exists()
+    (line,) = (line for line in done.stderr.decode().splitlines() if line.startswith("sonde: "))
+    assert line.startswith("sonde: warning: no Python program was recorded, so there is no recording: ")
+    return line
+
+
+def test_programs_without_python(modern_launch):
+    line = unrecorded(modern_launch, "true")
+    assert "true started no Python" in line and "sonde record -p PID" in line
+
+
+def test_programs_in_another_root(modern_launch):
+    chroot = shutil.which("chroot", path="/usr/sbin:/usr/bin")
+    if os.geteuid() != 0 or not chroot:
+        pytest.skip("only root may change the root")
+    line = unrecorded(modern_launch, chroot, "/", "true")
+    assert "chroot runs its command in another root" in line and "libsonde_agent.so" in line
+    assert "sonde record -p PID" in line
+
+
+def test_static_programs(modern_launch):
+    launch = modern_launch
+    launch.write("x.c", "int main(void) { return 0; }")
+    if launch.run(["cc", "-static", "-o", "x", "x.c"]).returncode:
+        pytest.skip("no static program can be built")
+    line = unrecorded(launch, "./x")
+    assert "./x is a static program" in line and "sonde record -p PID" in line
+
+
+def test_programs_that_gain_rights(modern_launch):
+    launch = modern_launch
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("only root can make such a program")
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if launch.run([*other, launch.sonde, "--version"]).returncode:
+        pytest.skip("another user cannot run this sonde")
+    launch.folder.chmod(0o777)
+    program = launch.folder / "x"
+    shutil.copy("/bin/true", program)
+    program.chmod(0o4755)
+    line = unrecorded(launch, "./x", before=other)
+    assert "./x gains rights by being started" in line and "sonde record -p PID (as root)" in line

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import USABLE, Launcher
+from conftest import USABLE, Launcher, read
 from samples import Samples, record
 
 # Of each layout of frames one: 3.10 has that of 3.9.
@@ -456,13 +456,23 @@ def test_the_sampler_of_a_killed_recorder_comes_to_rest(modern_launch):
 
 
 def test_full_disk(modern_launch):
-    """The program goes on to its end when nothing more can be written."""
+    """The program goes on to its end; that nothing more can be written is told when it happens, and what was
+    written until then can be read."""
     launch = modern_launch
     small = launch.folder / "small"
     small.mkdir()
-    mounted = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=16k none "$0" && exec "$@"', small]
+    keep = 'mount -t tmpfs -o size=32k none "$0" && "$@"; code=$?; cp "$0"/* . ; exit $code'
+    mounted = ["unshare", "--mount", "sh", "-c", keep, small]
     if launch.run([*mounted, "true"]).returncode:
         pytest.skip("no small file system can be mounted")
-    done = record(launch, launch.program("grammar.py"), "2", rate=10000, output="small/out", before=mounted)
-    assert done.returncode != -signal.SIGKILL
-    assert b"No space left" in done.stderr
+    launch.program("grammar.py")
+    code = "import runpy, sys; sys.argv[1:] = ['2']; runpy.run_path('grammar.py', run_name='__main__'); "
+    code += "sys.stderr.write('ended\\n')"
+    done = record(launch, "-c", code, rate=10000, output="small/out.sonde", before=mounted)
+    told, ended, kept = done.stderr.decode().splitlines()
+    assert done.returncode == 2 and ended == "ended"
+    assert "out.sonde: No space left on device; the program goes on" in told
+    assert "is kept in" in kept and "out.sonde, which can be read" in kept
+    info = launch.run([launch.sonde, "info", "--json", "out.sonde"])
+    assert info.returncode == 0 and not info.stderr
+    assert len(read(launch.folder / "out.sonde")["samples"]["node"]) > 100

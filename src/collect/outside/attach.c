@@ -1,10 +1,6 @@
 #include "collect/outside/attach.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -13,13 +9,13 @@
 #include "collect/outside/attached.h"
 #include "collect/outside/process_access.h"
 #include "collect/outside/process_image.h"
+#include "collect/outside/process_tree.h"
 #include "collect/outside/thread_states.h"
 
 #define LOOK_NS          50000000u /* between two looks for new children */
 #define FIRST_PAUSE_NS   10000000u /* before a process that held no Python is looked at again; doubles */
 #define LONGEST_PAUSE_NS 1000000000u
 #define PATIENCE_NS      2000000000u /* with a program that has become another one */
-#define CHILDREN_BYTES   65536
 
 int attach_check(uint32_t pid, struct err *err)
 {
@@ -33,6 +29,16 @@ int attach_check(uint32_t pid, struct err *err)
     int result = target_python_find(&image.image, &python, &inner);
     process_image_close(&image);
     return result < 0 ? err_set(err, "process %u cannot be sampled: %s", pid, inner.text) : 0;
+}
+
+bool attach_is_stopped(uint32_t pid)
+{
+    struct task task;
+    if (!task_list_open(&task, pid, pid))
+        return false;
+    char state = task_list_state(&task);
+    task_list_close(&task);
+    return state == 'T' || state == 't';
 }
 
 static struct attach_process *find_process(struct attach *attach, uint32_t pid)
@@ -84,38 +90,13 @@ int attach_open(struct attach *attach, uint32_t pid, struct err *err)
 
 /* ---- children ---- */
 
-static void take_children(struct attach *attach, char *text)
+/* Most that are forked become another program at once. */
+static void take_child(void *context, uint32_t pid)
 {
-    for (char *at = text, *end; *at; at = end) {
-        uint32_t pid = (uint32_t)strtoul(at, &end, 10);
-        if (end == at)
-            return;
-        while (*end == ' ' || *end == '\n')
-            end++;
-        struct attach_process *child = pid && !find_process(attach, pid) ? add_process(attach, pid) : NULL;
-        if (child) /* most that are forked become another program at once */
-            child->next_try_ns = clock_monotonic_ns() + FIRST_PAUSE_NS;
-    }
-}
-
-static void look_for_children(struct attach *attach, uint32_t pid)
-{
-    static char text[CHILDREN_BYTES];
-    struct task_folder folder;
-    uint32_t tid;
-    if (!task_list_open_folder(&folder, pid))
-        return;
-    while ((tid = task_list_next(&folder)) != 0) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%u/task/%u/children", pid, tid);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-        if (fd >= 0)
-            close(fd);
-        text[size > 0 ? size : 0] = '\0';
-        take_children(attach, text);
-    }
-    task_list_close_folder(&folder);
+    struct attach *attach = context;
+    struct attach_process *child = find_process(attach, pid) ? NULL : add_process(attach, pid);
+    if (child)
+        child->next_try_ns = clock_monotonic_ns() + FIRST_PAUSE_NS;
 }
 
 /* ---- one step ---- */
@@ -176,7 +157,7 @@ void attach_step(struct attach *attach)
     if (attach->children && now >= attach->next_look_ns) {
         size_t count = attach->count; /* children of those that are added now come next time */
         for (size_t i = 0; i < count; i++)
-            look_for_children(attach, attach->processes[i].pid);
+            process_tree_children(attach->processes[i].pid, take_child, attach);
         attach->next_look_ns = now + LOOK_NS;
     }
     for (size_t i = attach->count; i-- > 0;)

@@ -41,6 +41,9 @@ struct attach {
 /* Whether the process can be read at all and holds a Python that can: in words what is in the way and what to do. */
 int attach_check(uint32_t pid, struct err *err);
 
+/* Whether it is stopped by a signal or a debugger, so that it will not run until it is told to. */
+bool attach_is_stopped(uint32_t pid);
+
 int attach_open(struct attach *attach, uint32_t pid, struct err *err);
 /* Call it every few milliseconds. */
 void attach_step(struct attach *attach);

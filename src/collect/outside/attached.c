@@ -135,17 +135,24 @@ static void take_due(struct attached *attached, struct sample_slot *slot, const 
     slot->due = due;
 }
 
+/* The area counts in ticks, whose length is known by how many there have been since it was made. */
+static uint64_t to_ticks(const struct sample_area *area, uint64_t span_ns)
+{
+    uint64_t elapsed_ns = clock_monotonic_ns() - area->start_ns;
+    double per_ns = elapsed_ns ? (double)(sample_area_now(area) - area->start_ticks) / (double)elapsed_ns : 1;
+    return (uint64_t)((double)span_ns * per_ns);
+}
+
 /* The thread stands still. */
 static void sample_held(struct attached *attached, uint32_t place, struct hold *hold)
 {
     struct attached_thread *thread = &attached->threads[place];
     struct sample_slot *slot = &attached->area->slots[place];
-    uint64_t begin = sample_area_now(attached->area);
     read_ahead_begin(&attached->ahead, thread->list);
     take_due(attached, slot, hold);
-    hold_release(hold);
+    uint64_t stood_ns = hold_release(hold);
     attached->area->signals++;
-    attached->area->handler_ticks += sample_area_now(attached->area) - begin;
+    attached->area->handler_ticks += to_ticks(attached->area, stood_ns);
     read_ahead_end(&attached->ahead);
 }
 

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define PATIENCE_NS 10000000 /* twice this is the longest wait for an answer */
 
 /* Thread-directed, so that nobody else's wait ends by it. */
@@ -74,6 +76,7 @@ enum hold_outcome hold_take(struct hold *hold, uint32_t tid)
     *hold = (struct hold){.tid = tid};
     if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) != 0)
         return HOLD_GONE;
+    hold->since_ns = clock_monotonic_ns();
     if (ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) != 0) {
         hold_release(hold);
         return HOLD_GONE;
@@ -83,7 +86,11 @@ enum hold_outcome hold_take(struct hold *hold, uint32_t tid)
 
 enum hold_outcome hold_again(struct hold *hold)
 {
-    return await(hold, WNOHANG);
+    uint64_t now_ns = clock_monotonic_ns();
+    enum hold_outcome outcome = await(hold, WNOHANG);
+    if (outcome == HOLD_PENDING)
+        hold->since_ns = now_ns;
+    return outcome;
 }
 
 bool hold_registers(const struct hold *hold, struct user_regs_struct *registers)
@@ -92,8 +99,10 @@ bool hold_registers(const struct hold *hold, struct user_regs_struct *registers)
     return ptrace(PTRACE_GETREGSET, (pid_t)hold->tid, (void *)NT_PRSTATUS, &place) == 0;
 }
 
-void hold_release(struct hold *hold)
+uint64_t hold_release(struct hold *hold)
 {
     ptrace(PTRACE_DETACH, (pid_t)hold->tid, NULL, (void *)(intptr_t)hold->signal);
+    uint64_t stood_ns = clock_monotonic_ns() - hold->since_ns;
     *hold = (struct hold){0};
+    return stood_ns;
 }

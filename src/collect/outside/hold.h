@@ -18,8 +18,9 @@ enum hold_outcome {
 };
 
 struct hold {
-    uint32_t tid; /* 0 = none */
-    int signal;   /* to be passed on; 0 = none */
+    uint32_t tid;      /* 0 = none */
+    int signal;        /* to be passed on; 0 = none */
+    uint64_t since_ns; /* before that it did not stand still: when it was asked to, or was last seen not to */
 };
 
 /* Once in each thread that holds others, before it does: a wait for one that does not answer ends. */
@@ -31,6 +32,8 @@ enum hold_outcome hold_take(struct hold *hold, uint32_t tid);
 enum hold_outcome hold_again(struct hold *hold);
 /* The registers of a thread that stands still. False where they cannot be had. */
 bool hold_registers(const struct hold *hold, struct user_regs_struct *registers);
-void hold_release(struct hold *hold);
+/* Gives how long it stood there, at most: the kernel does not tell when a thread stopped, so the time that it may have
+ * run on after it was asked counts, too. */
+uint64_t hold_release(struct hold *hold);
 
 #endif

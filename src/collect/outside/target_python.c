@@ -196,8 +196,10 @@ int target_python_find(const struct target_image *image, struct target_python *p
         found = find_in_pass(&finding, pass, &inner);
     if (found > 0)
         return 0;
-    return found ? err_set(err, "%s", inner.text)
-                 : err_set(err, "it is no Python program, or its interpreter has not started yet");
+    if (found < 0)
+        return err_set(err, "%s", inner.text);
+    *python = (struct target_python){0};
+    return err_set(err, "it is no Python program, or its interpreter has not started yet");
 }
 
 struct walk_process target_python_walk(const struct target_python *python, const struct memory *memory,

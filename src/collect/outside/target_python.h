@@ -51,6 +51,7 @@ struct target_python {
     char path[512];      /* of that file, as the process names it */
 };
 
+/* -1 where there is none, and then *python is zeroed; or where there is one that is refused: `path` says which. */
 int target_python_find(const struct target_image *image, struct target_python *python, struct err *err);
 
 /* Where the file's addresses lie in memory: a mapping shows the part of a segment that begins at its offset. False when
