@@ -130,9 +130,11 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
     }
 }
 
-static bool has_only_lines(const struct recording *recording)
+bool functions_are_of_lines(const struct recording *recording)
 {
-    return recording->lines_count && !recording->calls_count && !recording->samples_count &&
+    const char *mode = recording_meta(recording, "mode");
+    bool meant = mode && (strcmp(mode, "line") == 0 || strcmp(mode, "lprof") == 0);
+    return (recording->lines_count || meant) && !recording->calls_count && !recording->samples_count &&
            !recording->functions_count;
 }
 
@@ -190,7 +192,7 @@ int functions_build_from(const struct recording *recording, const struct selecti
 {
     *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
                                     .sampled = tree_is_sampled(recording),
-                                    .from_lines = has_only_lines(recording)};
+                                    .from_lines = functions_are_of_lines(recording)};
     struct sums sums = {.functions = functions};
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;

@@ -45,6 +45,8 @@ int functions_build(const struct recording *recording, const struct selection *s
 int functions_build_from(const struct recording *recording, const struct selection *selection,
                          const struct tree *tree, struct functions *functions, struct err *err);
 void functions_clear(struct functions *functions);
+/* Whether line times are all that there is, or would have been. */
+bool functions_are_of_lines(const struct recording *recording);
 /* NULL when the code has no row. */
 const struct function_row *functions_find(const struct functions *functions, uint32_t code);
 /* The order of the edges: by callee, then caller; for qsort. */

@@ -126,18 +126,24 @@ static void name_and_squeeze(struct ranking *ranking)
     ranking->count = kept;
 }
 
+static int sum_functions(const struct recording *recording, const struct selection *selection,
+                         struct grouping *grouping, struct err *err)
+{
+    struct functions functions;
+    if (functions_build(recording, selection, &functions, err) < 0)
+        return -1;
+    add_flat(&functions, grouping);
+    functions_clear(&functions);
+    return 0;
+}
+
 static int sum_flat(const struct recording *recording, struct grouping *grouping, struct err *err)
 {
     struct recording flat = *recording;
     flat.calls_count = 0;
     flat.samples_count = 0;
     flat.nodes_count = 0;
-    struct functions functions;
-    if (functions_build(&flat, NULL, &functions, err) < 0)
-        return -1;
-    add_flat(&functions, grouping);
-    functions_clear(&functions);
-    return 0;
+    return sum_functions(&flat, NULL, grouping, err);
 }
 
 static int sum_codes(const struct recording *recording, const struct selection *selection,
@@ -154,6 +160,8 @@ static int sum_codes(const struct recording *recording, const struct selection *
         return -1;
     tree_walk(&tree, enter, leave, grouping);
     tree_clear(&tree);
+    if (functions_are_of_lines(recording))
+        return sum_functions(recording, selection, grouping, err);
     bool has_flat = recording->functions_count && tree_selection_is_all(selection);
     return has_flat ? sum_flat(recording, grouping, err) : 0;
 }

@@ -62,11 +62,18 @@ static void put_source(const struct recording *recording, uint32_t file, uint32_
     bool whole = size <= SOURCE_BYTES;
     for (size = whole ? size : SOURCE_BYTES; size && ((unsigned char)line[size] & 0xc0) == 0x80 && !whole;)
         size--;
-    if (!size)
-        return;
-    bytes_put_text(text, ": ");
+    bytes_put_text(text, size ? ": " : ".");
     bytes_put(text, line, size);
     bytes_put_text(text, whole ? "" : "…");
+}
+
+static void put_hits(const struct line_table_row *row, uint64_t ns, struct bytes *text)
+{
+    bytes_putf(text, " (%s in %s hit%s", quantity_duration((double)ns).text, quantity_count(row->hits).text,
+               row->hits == 1 ? "" : "s");
+    if (row->hits > 1)
+        bytes_putf(text, ", %s each", quantity_duration((double)ns / (double)row->hits).text);
+    bytes_put_text(text, ")");
 }
 
 double line_suspects_hot_line(const struct suspects *suspects, struct bytes *text, uint32_t *code)
@@ -81,14 +88,11 @@ double line_suspects_hot_line(const struct suspects *suspects, struct bytes *tex
     *code = function->code;
     bytes_putf(text, "Line %u of ", row->line);
     labels_words(suspects->recording, function->code, text);
-    bytes_putf(text, " takes %s of %s (%s in %s hit%s", quantity_share(share).text,
-               table->sums_only ? "the function's time, callees included"
-                                : "the time of all timed lines itself",
-               quantity_duration((double)time_ns(table, row)).text, quantity_count(row->hits).text,
-               row->hits == 1 ? ")" : "s");
-    if (row->hits > 1)
-        bytes_putf(text, ", %s each)",
-                   quantity_duration((double)time_ns(table, row) / (double)row->hits).text);
+    bytes_putf(text,
+               table->sums_only ? " takes %s of that function's time, with what it calls"
+                                : " itself takes %s of the time",
+               quantity_share(share).text);
+    put_hits(row, time_ns(table, row), text);
     put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
     return share;
 }

@@ -1,8 +1,10 @@
 #include "analyse/line_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/functions.h"
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/strings.h"
 #include "store/recording.h"
@@ -183,4 +185,29 @@ const struct line_table_function *line_table_find(const struct line_table *table
     }
     bool found = low < table->function_count && table->functions[low].code == code;
     return found ? &table->functions[low] : NULL;
+}
+
+void line_table_explain(const struct recording *recording, struct bytes *text)
+{
+    const char *mode = recording_meta(recording, "mode"),
+               *targets = recording_meta(recording, "line_targets");
+    if (recording->lines_count)
+        bytes_put_text(text, "No line was timed in this selection.");
+    else if (mode && strcmp(mode, "lprof") == 0)
+        bytes_put_text(text,
+                       "The file holds no function: none was chosen when it was made. Decorate functions "
+                       "with @profile, or let sonde choose: sonde line SCRIPT.");
+    else if (targets && targets[0])
+        bytes_putf(
+            text,
+            "No line was timed: nothing that was asked for was ever called (%s). A name without dots is "
+            "a function of the script itself; name others by module.function, by their file, or by "
+            "file:line.",
+            targets);
+    else if (mode && strcmp(mode, "line") == 0)
+        bytes_put_text(text,
+                       "No line was timed: no function with @profile was ever called, and the program "
+                       "ended before a hot one was found. Name functions: sonde line -f FUNCTION SCRIPT.");
+    else
+        bytes_put_text(text, "Lines were not timed. Record them: sonde line SCRIPT.");
 }

@@ -13,6 +13,7 @@
 
 #include "analyse/groups.h"
 
+struct bytes;
 struct err;
 struct functions;
 struct recording;
@@ -48,6 +49,9 @@ struct line_table {
 int line_table_build(const struct recording *recording, const struct selection *selection, enum group_by by,
                      struct line_table *table, struct err *err);
 void line_table_clear(struct line_table *table);
+
+/* Why a recording has no line times, or none that were asked for, and what to do: sentences for people. */
+void line_table_explain(const struct recording *recording, struct bytes *text);
 
 /* The functions, owners added up, as a table of functions: their calls are the hits of their lines. Where only sums are
  * known, a function's own time is its total time. */

@@ -7,11 +7,14 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/run.h"
+#include "cli/sources.h"
 #include "store/recording.h"
 
-static int print(const struct run *run, const struct recording *recording, struct report_options *report,
+static int print(const struct run *run, struct recording *recording, struct report_options *report,
                  struct err *err)
 {
+    if (sources_load(recording) < 0)
+        return err_set(err, "not enough memory for the sources");
     report->name = run->path;
     report->terminal = (struct terminal){.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,
                                          .color = message_has_color(stdout)};

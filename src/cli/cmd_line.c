@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/run.h"
+#include "show/lines_text.h"
 #include "store/recording.h"
 
 #define MEMORY_BYTES ((int64_t)64 << 20)
@@ -22,7 +23,7 @@ struct values {
     const char *setup;
     int64_t hot;
     bool view;
-    const char *unit;
+    double unit;
     bool skip_zero;
     bool threads;
     bool follow;
@@ -30,16 +31,8 @@ struct values {
     const char *embed_source;
 };
 
-static const struct values defaults = {.hot = 10, .follow = true, .embed_source = "auto"};
-
-static int check_unit(const char *text, struct err *err)
-{
-    char *end;
-    double unit = text ? strtod(text, &end) : 1;
-    if (text && (end == text || *end || !(unit > 0 && unit <= 1e6)))
-        return err_set(err, "--unit must be a number of seconds such as 1e-6; '%s' is none", text);
-    return 0;
-}
+static const struct values defaults = {
+    .hot = 10, .unit = LINES_TEXT_UNIT_S, .follow = true, .embed_source = "auto"};
 
 static int check(const struct values *values, struct err *err)
 {
@@ -50,7 +43,7 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
     if (values->setup && access(values->setup, R_OK) != 0)
         return err_set_errno(err, "cannot read the set-up script %s", values->setup);
-    return check_unit(values->unit, err);
+    return lines_text_check_unit(values->unit, err);
 }
 
 static void put_settings(const struct values *values, struct bytes *out)
@@ -62,6 +55,14 @@ static void put_settings(const struct values *values, struct bytes *out)
         bytes_putf(out, "setup=%s\n", values->setup);
     for (size_t i = 0; i < values->functions.count; i++)
         bytes_putf(out, "line_target=%s\n", values->functions.items[i]);
+    bytes_put_u8(out, 0);
+}
+
+/* What was asked for, in words for reports. */
+static void put_targets(const struct values *values, struct bytes *out)
+{
+    for (size_t i = 0; i < values->functions.count; i++)
+        bytes_putf(out, "%s%s", i ? ", " : "", values->functions.items[i]);
     bytes_put_u8(out, 0);
 }
 
@@ -79,27 +80,31 @@ static void tell(const struct run *run, const struct recording *recording)
 static int close_lines(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
-    return closing_tell_run(run, tell, values->view, (struct report_options){0});
+    const struct report_options report = {.unit_s = values->unit, .skip_zero = values->skip_zero};
+    return closing_tell_run(run, tell, values->view, report);
 }
 
 static int run_line(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
     struct err err = {0};
-    struct bytes settings = {0};
+    struct bytes settings = {0}, targets = {0};
     if (check(values, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
+    put_targets(values, &targets);
     const struct run_options options = {
         .mode = "line",
         .output = values->output,
         .format = values->format,
         .settings = (char *)settings.data,
+        .line_targets = (char *)targets.data,
         .embed_source = values->embed_source,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_lines, values);
     bytes_clear(&settings);
+    bytes_clear(&targets);
     return code;
 }
 
@@ -119,8 +124,8 @@ static const struct option options[] = {
      "What FILE is to be: sonde, lprof, or a format of `sonde export`; otherwise FILE's suffix decides."},
     {"view", 'v', OPTION_FLAG, NULL, offsetof(struct values, view), NULL,
      "Print the lines to standard output when the program has ended."},
-    {"unit", 'u', OPTION_TEXT, "SECONDS", offsetof(struct values, unit), NULL,
-     "The unit of times that --view prints (default 1e-6)."},
+    {"unit", 'u', OPTION_REAL, "SECONDS", offsetof(struct values, unit), NULL,
+     "The unit of times that --view prints."},
     {"skip-zero", 'z', OPTION_FLAG, NULL, offsetof(struct values, skip_zero), NULL,
      "Leave functions out of --view that were never called."},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,

@@ -17,6 +17,7 @@
 #include "export/report_json.h"
 #include "export/sources.h"
 #include "export/table_csv.h"
+#include "show/lines_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -32,14 +33,14 @@ struct values {
     bool idle, gil, internals;
     bool strip_dirs, full_filenames;
     bool findings;
-    const char *unit;
+    double unit;
     bool skip_zero, summarize, extremes;
     bool csv, json;
     const char *output;
 };
 
 static const struct values defaults = {
-    .findings = true, .min_percent = REPORT_TEXT_MIN_PERCENT, .by = "function"};
+    .findings = true, .min_percent = REPORT_TEXT_MIN_PERCENT, .by = "function", .unit = LINES_TEXT_UNIT_S};
 
 /* In the order of enum group_by. */
 static const char *const groupings[] = {"function", "module", "file", "thread", "process", NULL};
@@ -78,7 +79,7 @@ static const struct option options[] = {
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Of samples: only those of threads that held the GIL."},
     {"internals", 0, OPTION_FLAG, NULL, FIELD(internals), NULL, CONVERSION_INTERNALS_HELP},
     {"Line times", .kind = OPTION_HEADING},
-    {"unit", 'u', OPTION_TEXT, "SECONDS", FIELD(unit), NULL, "The unit of the times (default 1e-6)."},
+    {"unit", 'u', OPTION_REAL, "SECONDS", FIELD(unit), NULL, "The unit of the times."},
     {"skip-zero", 'z', OPTION_FLAG, NULL, FIELD(skip_zero), NULL,
      "Leave out functions that were never called."},
     {"summarize", 'm', OPTION_FLAG, NULL, FIELD(summarize), NULL,
@@ -109,15 +110,6 @@ static int parse_limit(const char *text, int64_t *limit, struct err *err)
     if (*end || end == text || *limit < 0)
         return err_set(err, "--limit '%s': give a number of rows, or 'all'", text);
     *limit = *limit ? *limit : -1;
-    return 0;
-}
-
-static int parse_unit(const char *text, double *unit_s, struct err *err)
-{
-    char *end;
-    *unit_s = text ? strtod(text, &end) : 0;
-    if (text && (end == text || *end || !(*unit_s > 0 && *unit_s <= 1e6)))
-        return err_set(err, "--unit '%s': give a number of seconds, such as 1e-3", text);
     return 0;
 }
 
@@ -187,13 +179,14 @@ static int choose(const struct values *values, const struct recording *recording
     report->depth = values->depth;
     report->no_findings = !values->findings;
     report->paths = values->full_filenames ? LABEL_FULL : values->strip_dirs ? LABEL_BASE : LABEL_SHORT;
+    report->unit_s = values->unit;
     report->skip_zero = values->skip_zero;
     report->summarize = values->summarize;
     report->extremes = values->extremes;
     while (strcmp(groupings[report->by], values->by) != 0)
         report->by++;
-    if (parse_limit(values->limit, &report->limit, err) < 0 ||
-        parse_unit(values->unit, &report->unit_s, err) < 0 || parse_view(values, &report->view, err) < 0)
+    if (parse_limit(values->limit, &report->limit, err) < 0 || lines_text_check_unit(values->unit, err) < 0 ||
+        parse_view(values, &report->view, err) < 0)
         return -1;
     if (find_process(recording, values->process, &report->selection, err) < 0)
         return -1;

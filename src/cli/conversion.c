@@ -81,11 +81,21 @@ static int put_pstats(struct job *job, struct err *err)
     return result;
 }
 
+static int refuse_without_lines(const struct job *job, struct err *err)
+{
+    struct bytes why = {0};
+    line_table_explain(job->recording, &why);
+    bytes_put_u8(&why, '\0');
+    err_set(err, "%s: nothing for a .lprof file. %s", job->name, why.failed ? "" : (const char *)why.data);
+    bytes_clear(&why);
+    return -1;
+}
+
 static int put_lprof(struct job *job, struct err *err)
 {
     struct line_table table;
     if (!job->recording->lines_count)
-        return err_set(err, "%s holds no line times; record them with sonde line", job->name);
+        return refuse_without_lines(job, err);
     if (line_table_build(job->recording, &job->selection, GROUP_FUNCTION, &table, err) < 0)
         return -1;
     int result = lprof_writer_write(job->recording, &table, &job->stream.out, err);

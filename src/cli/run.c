@@ -115,6 +115,8 @@ static void describe_run(struct making *making)
     writer_meta(writer, "started", started);
     writer_meta(writer, "host", making->context.host);
     writer_meta(writer, "run", making->context.run_id);
+    if (making->options->line_targets && making->options->line_targets[0])
+        writer_meta(writer, "line_targets", making->options->line_targets);
     if (getcwd(folder, sizeof folder))
         writer_meta(writer, "folder", folder);
     free(command);

@@ -188,7 +188,7 @@ static int read_stats(struct lprof *lprof)
     for (int i = 0; modules[i]; i++)
         known = known || pickle_is_class(document, document->root, modules[i], "LineStats");
     if (!known || pickle_at(document, document->root)->kind != PICKLE_OBJECT)
-        return fail(lprof, "it holds something else than line_profiler's LineStats");
+        return fail(lprof, "it holds something else than line_profiler's LineStats, which was not run");
     uint32_t state = pickle_at(document, document->root)->state;
     if (read_unit(lprof, pickle_find(document, state, "unit")) < 0)
         return -1;
@@ -223,10 +223,8 @@ int lprof_reader_read(const void *data, size_t size, const char *name, struct re
     pickle_clear(&document);
     if (result < 0) {
         recording_clear(recording);
-        err_set(err,
-                "%s: not a whole line_profiler file: %s; nothing in it was run. Profile again, or copy the "
-                "file again",
-                name, why.text);
+        err_set(err, "%s: not a whole line_profiler file: %s; profile again, or copy the file again", name,
+                why.text);
     }
     return result;
 }

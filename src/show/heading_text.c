@@ -86,7 +86,7 @@ static void put_line_counts(const struct recording *recording, const struct func
     }
     bytes_putf(out, "%s line hits in %u function%s", quantity_count(hits).text, functions->row_count,
                functions->row_count == 1 ? "" : "s");
-    if (!sums_only)
+    if (hits && !sums_only)
         bytes_putf(out, ", %.3f seconds in the lines themselves", (double)functions->total_ns / 1e9);
 }
 

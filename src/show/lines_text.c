@@ -15,6 +15,7 @@
 
 #define HOT_SHARE    0.20
 #define WARM_SHARE   0.05
+#define UNIT_MAX_S   1e6
 #define CELL_SIZE    32
 #define NUMBER_WIDTH 6 /* of the line's number */
 
@@ -46,6 +47,13 @@ struct block {
     bool shown[COLUMNS];
     unsigned widths[COLUMNS];
 };
+
+int lines_text_check_unit(double unit_s, struct err *err)
+{
+    if (unit_s > 0 && unit_s <= UNIT_MAX_S)
+        return 0;
+    return err_set(err, "--unit must be a number of seconds above 0, such as 1e-6");
+}
 
 static double unit_of(const struct report_options *options)
 {
@@ -293,30 +301,11 @@ static void put_functions(const struct recording *recording, const struct report
     }
 }
 
-/* Why nothing can be shown, and what to do. */
 static void put_nothing(const struct recording *recording, const struct report_options *options,
                         struct bytes *out)
 {
-    const char *mode = recording_meta(recording, "mode"),
-               *targets = recording_meta(recording, "line_targets");
     struct bytes text = {0};
-    if (recording->lines_count)
-        bytes_put_text(&text, "No line was timed in this selection.");
-    else if (mode && strcmp(mode, "lprof") == 0)
-        bytes_put_text(&text,
-                       "The file holds no function: none was chosen when it was made. Decorate functions "
-                       "with @profile, or let sonde choose: sonde line SCRIPT.");
-    else if (targets && targets[0])
-        bytes_putf(
-            &text,
-            "No line was timed: nothing that was asked for was ever called (%s). A name without dots is a "
-            "function of the script itself; name others by module.function, by their file, or by "
-            "file:line.",
-            targets);
-    else
-        bytes_put_text(&text,
-                       "No line was timed: no function with @profile was ever called, and the program ended "
-                       "before a hot one was found. Name functions: sonde line -f FUNCTION SCRIPT.");
+    line_table_explain(recording, &text);
     bytes_put_u8(&text, '\0');
     if (!text.failed)
         terminal_wrap(&options->terminal, (const char *)text.data, 0, 0, out);

@@ -15,6 +15,9 @@ struct report_options;
 
 #define LINES_TEXT_UNIT_S 1e-6
 
+/* -1 with words when nothing can be told in that unit. */
+int lines_text_check_unit(double unit_s, struct err *err);
+
 int lines_text_put(const struct recording *recording, const struct report_options *options, struct bytes *out,
                    struct err *err);
 #endif

@@ -186,19 +186,13 @@ static int put_rows(const struct recording *recording, const struct functions *f
     return result;
 }
 
-static bool has_lines(const struct recording *recording)
-{
-    const char *mode = recording_meta(recording, "mode");
-    bool meant = mode && (strcmp(mode, "line") == 0 || strcmp(mode, "lprof") == 0);
-    return recording->lines_count || (meant && !recording->calls_count && !recording->samples_count);
-}
-
 /* The table of functions, and below it their lines; a recording of lines alone needs no table. */
 static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
                                const struct report_options *options, struct bytes *out, struct err *err)
 {
-    bool lines = has_lines(recording) && options->by != GROUP_MODULE && options->by != GROUP_FILE;
-    bool table = !lines || recording->calls_count || recording->samples_count || recording->functions_count;
+    bool lines = (recording->lines_count || functions->from_lines) && options->by != GROUP_MODULE &&
+                 options->by != GROUP_FILE;
+    bool table = !lines || !functions->from_lines;
     if (table && put_rows(recording, functions, options, out, err) < 0)
         return -1;
     if (lines)

@@ -4,9 +4,11 @@
  *     make_recording small        two processes, three threads, recursion
  *     make_recording sampled      the same program, sampled at 100 Hz, with idle threads and a hostile name
  *     make_recording native       stacks of Python and native frames, named and not, with the interpreter's own
+ *     make_recording lines        line times of two processes, with the source of one file
+ *     make_recording no_lines     the same, when nothing that was asked for was called
  *     make_recording large N      N samples of stacks about 30 deep, for measurements
  *
- * The first three are kept in tests/golden/inputs, so that files of today stay readable.
+ * The first five are kept in tests/golden/inputs, so that files of today stay readable.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -249,6 +251,51 @@ static void put_native(struct writer *writer)
     writer_meta(writer, "rate_hz", "100");
 }
 
+/* ---- line times ---- */
+
+/* Line 10 is the first of solve. The tab and the bell are a hostile file's. */
+static const char step_source[] =
+    "import math\n\n\nclass Tree:\n    \"\"\"Nodes.\"\"\"\n    pass\n\n\n@timed\n"
+    "def solve(items):\n    total = 0\n    for item in items:\n"
+    "        total += visit(\n            item)\n\t# \x07\n    return total\n\n\n"
+    "def never():\n    pass\n";
+
+static void put_lines(struct writer *writer)
+{
+    uint32_t first = process(writer, 4400, 0, "python run.py"),
+             second = process(writer, 4401, first, "worker");
+    uint32_t here = thread(writer, first, 4400, "MainThread"),
+             there = thread(writer, second, 4401, "MainThread");
+    const char *file = "/home/me/project/solver/step.py";
+    uint32_t solve = code(writer, "solver.step", file, 9, "solve"),
+             never = code(writer, "step", file, 19, "never");
+    uint32_t gone = code(writer, "gone", "/home/me/project/gone.py", 5, "Gone.visit");
+    const struct line_row rows[] = {
+        {here, solve, 11, 1, 1500, 1500, 1500, 1500},
+        {here, solve, 12, 1000001, 250000000, 250000000, 120, 90000},
+        {here, solve, 13, 1000000, 3000000000, 700000000, 2100, 4000000},
+        {here, solve, 14, 1000000, 99000000, 99000000, 80, 7000},
+        {here, solve, 16, 1, 400, 400, 400, 400},
+        {here, never, 19, 0, 0, 0, 0, 0},
+        {here, gone, 6, 1000000, 1100000000, 1100000000, 900, 30000},
+        {here, gone, 8, 1000000, 900000000, 900000000, 700, 50000},
+        {there, solve, 11, 1, 1700, 1700, 1700, 1700},
+        {there, solve, 12, 1, 300, 300, 300, 300},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        writer_line(writer, rows[i].thread == here ? first : second, &rows[i]);
+    writer_source(writer, text(writer, file), step_source, sizeof step_source - 1);
+    writer_meta(writer, "mode", "line");
+    writer_meta(writer, "line_targets", "solve, never, gone");
+}
+
+static void put_no_lines(struct writer *writer)
+{
+    process(writer, 4500, 0, "python run.py");
+    writer_meta(writer, "mode", "line");
+    writer_meta(writer, "line_targets", "solve, Grid.step");
+}
+
 #define LARGE_DEPTH 30
 
 /* Stacks that share their outer frames, as those of a program do; the same on every machine. */
@@ -292,6 +339,10 @@ int main(int argc, char **argv)
         put_samples(writer);
     else if (writer && strcmp(which, "native") == 0)
         put_native(writer);
+    else if (writer && strcmp(which, "lines") == 0)
+        put_lines(writer);
+    else if (writer && strcmp(which, "no_lines") == 0)
+        put_no_lines(writer);
     else if (writer && strcmp(which, "large") == 0)
         put_large(writer, argc > 2 ? (uint32_t)atol(argv[2]) : 1000000);
     else if (writer)
