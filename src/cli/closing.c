@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/run.h"
-#include "cli/sources.h"
+#include "export/sources.h"
 #include "store/recording.h"
 
 static int print(const struct run *run, struct recording *recording, struct report_options *report,

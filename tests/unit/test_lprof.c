@@ -194,6 +194,16 @@ struct refusal {
     const char *bytes, *reason;
 };
 
+static void assert_all_refused(const struct refusal *refusals, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bytes file = {0};
+        bytes_put_text(&file, refusals[i].bytes);
+        assert_refused(&file, refusals[i].reason);
+        bytes_clear(&file);
+    }
+}
+
 static void runs_nothing(void **state)
 {
     static const struct refusal refusals[] = {
@@ -211,12 +221,7 @@ static void runs_nothing(void **state)
         {"\x80\x02\x82\x01.", "do not do"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        struct bytes file = {0};
-        bytes_put_text(&file, refusals[i].bytes);
-        assert_refused(&file, refusals[i].reason);
-        bytes_clear(&file);
-    }
+    assert_all_refused(refusals, sizeof refusals / sizeof *refusals);
 }
 
 static void refuses_what_is_broken(void **state)
@@ -255,12 +260,7 @@ static void refuses_what_is_broken(void **state)
          "its unit"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        struct bytes file = {0};
-        bytes_put_text(&file, refusals[i].bytes);
-        assert_refused(&file, refusals[i].reason);
-        bytes_clear(&file);
-    }
+    assert_all_refused(refusals, sizeof refusals / sizeof *refusals);
 }
 
 static void refuses_other_shapes(void **state)
