@@ -36,6 +36,7 @@ static const struct field fields[] = {
     {"node_share", FIELD_REAL, offsetof(struct request, node_share), 0},
     {"edge_share", FIELD_REAL, offsetof(struct request, edge_share), 0},
     {"by_self", FIELD_BOOL, offsetof(struct request, by_self), 0},
+    {"falling", FIELD_BOOL, offsetof(struct request, falling), 0},
     {"fold", FIELD_BOOL, offsetof(struct request, fold), 0},
     {"by_name", FIELD_BOOL, offsetof(struct request, by_name), 0},
     {"threads", FIELD_BOOL, offsetof(struct request, threads), 0},

@@ -35,6 +35,7 @@ struct request {
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
+    bool falling;             /* the largest first */
     bool fold;                /* recursion */
     bool by_name;             /* children lie in the order of their names, not of their times */
     bool threads;             /* the thread that each stack is mostly of, too */

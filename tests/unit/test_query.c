@@ -212,6 +212,45 @@ static void test_groups(void **state)
     free(opened);
 }
 
+/* Ids in the order of a column, as text. */
+static void assert_order(struct opened *opened, const char *json, const char *expected)
+{
+    struct bytes out = {0}, text = {0};
+    char *head = ask(opened, json, &out);
+    uint32_t count;
+    const uint32_t *code = array(&out, head, "code", &count);
+    for (uint32_t i = 0; i < count; i++)
+        bytes_putf(&text, "%u ", code[i]);
+    bytes_put_u8(&text, 0);
+    assert_string_equal((char *)text.data, expected);
+    free(head);
+    bytes_clear(&text);
+    bytes_clear(&out);
+}
+
+static void test_order_of_a_column(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct err err = {0};
+    static const char stacks[] = "main;zeta 10\nmain;alpha 30\nmain;beta 10\nmain 5\n";
+    assert_int_equal(opened_add(opened, "x.txt", stacks, sizeof stacks - 1, &err), 0);
+    /* main 1, zeta 2, alpha 3, beta 4 */
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"self\"}", "1 2 4 3 ");
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"self\",\"falling\":true}", "3 2 4 1 ");
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"total\",\"falling\":true}", "1 3 2 4 ");
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"name\"}", "3 4 1 2 ");
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"name\",\"falling\":true}", "2 1 4 3 ");
+    assert_order(opened, "{\"ask\":\"order\",\"view\":\"place\",\"falling\":true}", "1 2 3 4 ");
+    struct bytes out = {0};
+    char *head = ask(opened, "{\"ask\":\"order\",\"view\":\"colour\"}", &out);
+    assert_non_null(strstr(head, "no column \\\"colour\\\""));
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
 static void test_graph_is_cut_to_the_hottest(void **state)
 {
     (void)state;
@@ -335,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_share_of_a_search),
         cmocka_unit_test(test_libraries_can_be_left_out),
         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_order_of_a_column),
         cmocka_unit_test(test_graph_is_cut_to_the_hottest),
         cmocka_unit_test(test_unknown_fields_are_passed_over),
         cmocka_unit_test(test_what_is_fed_is_what_is_read),
