@@ -41,7 +41,7 @@ const policy = [
   `script-src ${hash(script)} 'wasm-unsafe-eval'`,
   `style-src ${hash(style)}`,
   "img-src data: blob:",
-  "connect-src 'self'",
+  "connect-src 'self' data:", // the decoder of zstd comes as such an address
   "worker-src blob:",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,6 +1,7 @@
 // The two ways to ask: sonde compiled to WebAssembly in a worker of this page, or a sonde that serves it.
 
 import { Answer } from "./answer";
+import { fromBase64 } from "./carried";
 
 export interface Request {
   ask: string;
@@ -8,10 +9,17 @@ export interface Request {
   [field: string]: unknown;
 }
 
+/** The bytes of a recording, piece by piece: it may be large, and the page goes on meanwhile. */
+export interface Source {
+  name: string;
+  size: number;
+  pieces: AsyncIterable<ArrayBuffer>;
+}
+
 export interface Engine {
   ask(request: Request): Promise<Answer>;
   /** Adds a recording; gives its number. A server has its own files and refuses. */
-  open(name: string, bytes: ArrayBuffer): Promise<number>;
+  open(source: Source): Promise<number>;
   /** Forgets all recordings. */
   clear(): Promise<void>;
   readonly canOpen: boolean;
@@ -19,23 +27,9 @@ export interface Engine {
   follow?(changed: (recording: number) => Promise<void>): void;
 }
 
-/** Text of a block that the page carries (`<script type="text/plain" id=…>`). */
-function block(id: string): string {
-  return document.getElementById(id)?.textContent?.trim() ?? "";
-}
-
-export async function fromBase64(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const decode = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
-  if (decode) return decode(text);
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-/** A gzipped block of the page, unpacked. */
+/** A gzipped block of the page (`<script type="text/plain" id=…>`), unpacked. */
 export async function unpacked(id: string): Promise<ArrayBuffer> {
-  const bytes = await fromBase64(block(id));
+  const bytes = fromBase64(document.getElementById(id)?.textContent?.trim() ?? "");
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
@@ -89,8 +83,11 @@ export class WorkerEngine implements Engine {
     return new Answer((await this.send({ ask: JSON.stringify(request) })).answer!);
   }
 
-  async open(name: string, bytes: ArrayBuffer): Promise<number> {
-    return (await this.send({ open: name, bytes }, [bytes])).number!;
+  async open({ name, size, pieces }: Source): Promise<number> {
+    const worker = await this.worker;
+    worker.postMessage({ room: size });
+    for await (const piece of pieces) worker.postMessage({ piece }, [piece]);
+    return (await this.send({ open: name })).number!;
   }
 
   async clear(): Promise<void> {

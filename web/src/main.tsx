@@ -2,20 +2,19 @@
 
 import { render } from "preact";
 
-import { fromBase64, ServerEngine, WorkerEngine, type Engine } from "./engine";
+import { carriedSources, fileSource } from "./carried";
+import { ServerEngine, WorkerEngine, type Engine } from "./engine";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
 import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings } from "./state";
 
 async function openCarried(engine: Engine): Promise<number> {
-  const blocks = document.querySelectorAll<HTMLScriptElement>("script.recording");
-  for (const block of blocks) {
-    const bytes = await fromBase64(block.textContent!.trim());
-    block.remove(); // its text is as large as the recording
-    await engine.open(block.dataset.name ?? "recording", bytes.buffer);
-  }
-  return blocks.length;
+  // They stand behind this script: what they are opened by starts while the browser still reads them.
+  if (document.readyState === "loading") await new Promise((done) => addEventListener("DOMContentLoaded", done, { once: true }));
+  const sources = carriedSources();
+  for (const source of sources) await engine.open(source);
+  return sources.length;
 }
 
 /** How many recordings a server has. */
@@ -50,7 +49,7 @@ export async function openFiles(files: Iterable<File>): Promise<void> {
   try {
     await current.clear();
     let count = 0;
-    for (const file of files) count = (await current.open(file.name, await file.arrayBuffer())) + 1;
+    for (const file of files) count = (await current.open(fileSource(file))) + 1;
     await load(current, count);
   } catch (error) {
     problem.value = error instanceof Error ? error.message : String(error);

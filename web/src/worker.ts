@@ -1,6 +1,6 @@
 // Runs the C core beside the page, so that nothing there ever waits for it.
 
-import { decompress } from "fzstd";
+import { ZSTDDecoder } from "zstddec";
 
 interface Core {
   memory: WebAssembly.Memory;
@@ -18,16 +18,20 @@ interface Message {
   id: number;
   wasm?: ArrayBuffer;
   ask?: string;
+  /** A file of so many bytes will come in pieces; `open` then opens it under a name. */
+  room?: number;
+  piece?: ArrayBuffer;
   open?: string;
-  bytes?: ArrayBuffer;
   clear?: boolean;
 }
 
 let core: Promise<Core> | undefined;
 
+const decoder = new ZSTDDecoder();
+
 function expand(memory: () => WebAssembly.Memory, data: number, size: number, out: number, outSize: number): number {
   try {
-    const bytes = decompress(new Uint8Array(memory().buffer, data, size).slice(), new Uint8Array(outSize));
+    const bytes = decoder.decode(new Uint8Array(memory().buffer, data, size), outSize);
     if (bytes.length !== outSize) return -1;
     new Uint8Array(memory().buffer, out, outSize).set(bytes);
     return 0;
@@ -46,14 +50,17 @@ async function start(wasm: ArrayBuffer): Promise<Core> {
     },
     wasi_snapshot_preview1: { fd_close: nothing, fd_seek: nothing, fd_write: nothing },
   };
+  await decoder.init();
   exports = (await WebAssembly.instantiate(wasm, imports)).instance.exports as unknown as Core;
   exports._initialize();
   return exports;
 }
 
+const TOO_LARGE = "the recording does not fit into the browser's memory: use sonde view instead";
+
 function put(core: Core, bytes: Uint8Array): number {
   const place = core.sonde_alloc(bytes.length);
-  if (!place) throw new Error("the recording does not fit into the browser's memory: use sonde view instead");
+  if (!place) throw new Error(TOO_LARGE);
   new Uint8Array(core.memory.buffer, place, bytes.length).set(bytes);
   return place;
 }
@@ -63,12 +70,27 @@ function takeAnswer(core: Core): ArrayBuffer {
   return core.memory.buffer.slice(place, place + core.sonde_answer_size());
 }
 
-function open(core: Core, name: string, bytes: ArrayBuffer): { number?: number; answer?: ArrayBuffer } {
+/** The file that is being received: where its bytes go, and how many there are. */
+const incoming = { place: 0, size: 0, filled: 0 };
+
+function makeRoom(core: Core, size: number): void {
+  core.sonde_free(incoming.place);
+  Object.assign(incoming, { place: core.sonde_alloc(size), size, filled: 0 });
+}
+
+function receive(core: Core, piece: ArrayBuffer): void {
+  const bytes = new Uint8Array(piece).subarray(0, incoming.size - incoming.filled);
+  if (incoming.place) new Uint8Array(core.memory.buffer).set(bytes, incoming.place + incoming.filled);
+  incoming.filled += bytes.length;
+}
+
+function open(core: Core, name: string): { number?: number; answer?: ArrayBuffer } {
+  if (!incoming.place) throw new Error(TOO_LARGE);
   const namePlace = put(core, new TextEncoder().encode(`${name}\0`));
-  const place = put(core, new Uint8Array(bytes));
-  const number = core.sonde_open(namePlace, place, bytes.byteLength);
-  core.sonde_free(place);
+  const number = core.sonde_open(namePlace, incoming.place, incoming.filled);
   core.sonde_free(namePlace);
+  core.sonde_free(incoming.place);
+  incoming.place = 0;
   return number < 0 ? { answer: takeAnswer(core) } : { number };
 }
 
@@ -88,11 +110,13 @@ function errorOf(answer: ArrayBuffer): string {
 
 async function reply(message: Message): Promise<void> {
   const ready = await core!;
-  if (message.clear) {
+  if (message.room !== undefined) makeRoom(ready, message.room);
+  else if (message.piece) receive(ready, message.piece);
+  else if (message.clear) {
     ready.sonde_close_all();
     postMessage({ id: message.id });
   } else if (message.open !== undefined) {
-    const { number, answer } = open(ready, message.open, message.bytes!);
+    const { number, answer } = open(ready, message.open);
     postMessage({ id: message.id, number, error: answer && errorOf(answer) });
   } else {
     const answer = ask(ready, message.ask!);
