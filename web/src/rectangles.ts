@@ -2,6 +2,8 @@
 // gallops to the rectangle that lies there, so a frame costs pixels, not rectangles. What is thinner than a pixel takes
 // its place with its neighbours: the pixel shows the one that fills most of it, none is left out.
 
+import { Glyphs } from "./glyphs";
+
 export interface Layout {
   /** First rectangle of each level, and the end. */
   level: Uint32Array;
@@ -116,12 +118,19 @@ export interface Band {
   height: number;
 }
 
-/** One row of a band in pixels of the screen. */
-interface Line {
-  top: number;
-  row: number;
-  look: Look;
+/** A name that has letters of its own: the canvas writes it when all pixels are there. */
+interface Written {
+  text: string;
+  left: number;
+  middle: number;
+  size: number;
+  color: string;
 }
+
+/** Runs narrower than this, in CSS pixels, have no name. */
+const NAMED = 24;
+/** Room between the edge of a rectangle and its name. */
+const INDENT = 3;
 
 export class Rectangles {
   private image: ImageData | undefined;
@@ -130,7 +139,10 @@ export class Rectangles {
   private row = new Uint32Array(0);
   private background = 0;
   private scale = 1;
-  private readonly labels: [Run, Line][] = [];
+  /** Rectangle, left and right of the runs of a level that are wide enough for a name. */
+  private named = new Uint32Array(0);
+  private readonly glyphs = new Map<number, Glyphs>();
+  private readonly written: Written[] = [];
 
   readonly context: CanvasRenderingContext2D;
 
@@ -148,6 +160,8 @@ export class Rectangles {
     this.image = this.context.createImageData(width, height);
     this.pixels = new Uint32Array(this.image.data.buffer);
     this.row = new Uint32Array(width);
+    this.named = new Uint32Array(3 * (1 + Math.floor(width / (NAMED * this.scale))));
+    this.glyphs.clear();
   }
 
   /** Pixels of the screen for one of CSS. */
@@ -166,26 +180,66 @@ export class Rectangles {
     this.fit();
     this.background = background;
     this.pixels.fill(background);
-    this.labels.length = 0;
+    this.written.length = 0;
   }
 
   band({ layout, window, look, top, height }: Band): void {
-    const [upper, lower] = [top, top + height].map((edge) => Math.round(edge * this.scale));
-    const clip = { upper: Math.max(0, upper), lower: Math.min(this.image!.height, lower) };
+    const upper = Math.round(top * this.scale);
+    const lower = Math.round((top + height) * this.scale);
+    const first = Math.max(0, upper);
+    const end = Math.min(this.image!.height, lower);
     const row = look.rowHeight * this.scale;
     for (let level = 0; level + 1 < layout.level.length; level++) {
       const offset = level * row - window.top * this.scale;
       const place = Math.round(look.upwards ? lower - offset - row : upper + offset);
-      if (place >= clip.lower || place + row <= clip.upper) continue;
-      const line = { top: place, row: Math.round(row), look };
-      this.row.fill(this.background);
-      visitRuns(layout, level, window, this.row.length, (rectangle, left, right) => {
-        if (right - left === 1) this.row[left] = look.color(rectangle);
-        else this.row.fill(look.color(rectangle), left, right - left > 3 ? right - 1 : right);
-        if (right - left > 24 * this.scale && place >= clip.upper) this.labels.push([{ rectangle, left, right }, line]);
-      });
-      for (let y = Math.max(clip.upper, place); y < Math.min(clip.lower, place + line.row - 1); y++)
+      if (place >= end || place + row <= first) continue;
+      const count = this.paintRow(layout, level, window, look);
+      for (let y = Math.max(first, place); y < Math.min(end, place + Math.round(row) - 1); y++)
         this.pixels.set(this.row, y * this.row.length);
+      if (place >= first) this.writeNames(count, place, Math.round(row), look);
+    }
+  }
+
+  /** The pixels of a level, and how many of its runs have room for a name. */
+  private paintRow(layout: Layout, level: number, window: Window, look: Look): number {
+    const { row, named } = this;
+    const least = NAMED * this.scale;
+    let count = 0;
+    row.fill(this.background);
+    visitRuns(layout, level, window, row.length, (rectangle, left, right) => {
+      const size = right - left;
+      if (size === 1) row[left] = look.color(rectangle);
+      else row.fill(look.color(rectangle), left, size > 3 ? right - 1 : right);
+      if (size <= least) return;
+      named[3 * count] = rectangle;
+      named[3 * count + 1] = left;
+      named[3 * count + 2] = right;
+      count++;
+    });
+    return count;
+  }
+
+  private glyphsOf(size: number, font: string): Glyphs {
+    let known = this.glyphs.get(size);
+    if (!known) this.glyphs.set(size, (known = new Glyphs(size, font, this.row.length)));
+    return known;
+  }
+
+  private writeNames(count: number, top: number, row: number, look: Look): void {
+    if (!count) return;
+    const size = Math.round(Math.min(row * 0.62, 13 * this.scale));
+    const glyphs = this.glyphsOf(size, look.font);
+    const middle = top + Math.round(row / 2);
+    const fits = middle >= glyphs.reach && middle + glyphs.reach <= this.image!.height;
+    for (let i = 0; i < 3 * count; i += 3) {
+      const left = this.named[i + 1] + Math.round(INDENT * this.scale);
+      const letters = Math.floor((this.named[i + 2] - this.named[i + 1] - 2 * INDENT * this.scale) / glyphs.advance);
+      if (letters < 2) continue;
+      const text = look.label(this.named[i]);
+      const color = look.color(this.named[i]);
+      if (fits && glyphs.write(this.pixels, middle * this.row.length + left, text, letters, color)) continue;
+      const cut = text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+      this.written.push({ text: cut, left, middle, size, color: look.textColor(color) });
     }
   }
 
@@ -203,29 +257,14 @@ export class Rectangles {
   }
 
   end(font: string): void {
-    this.context.putImageData(this.image!, 0, 0);
-    this.drawLabels(font);
-  }
-
-  private drawLabels(font: string): void {
-    const context = this.context;
+    const { context } = this;
+    context.putImageData(this.image!, 0, 0);
     context.textBaseline = "middle";
     context.textAlign = "left";
-    let size = 0;
-    let letter = 0;
-    for (const [run, { top, row, look }] of this.labels) {
-      const wanted = Math.round(Math.min(row * 0.62, 13 * this.scale));
-      if (wanted !== size) {
-        size = wanted;
-        context.font = `${size}px ${font}`;
-        letter = context.measureText("m").width;
-      }
-      const letters = Math.floor((run.right - run.left - 6 * this.scale) / letter);
-      if (letters < 2) continue;
-      let text = look.label(run.rectangle);
-      if (text.length > letters) text = `${text.slice(0, letters - 1)}…`;
-      context.fillStyle = look.textColor(look.color(run.rectangle));
-      context.fillText(text, run.left + 3 * this.scale, top + row / 2);
+    for (const { text, left, middle, size, color } of this.written) {
+      context.font = `${size}px ${font}`;
+      context.fillStyle = color;
+      context.fillText(text, left, middle);
     }
   }
 
