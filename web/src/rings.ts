@@ -37,25 +37,35 @@ export function depthWithin(layout: Layout, from: number, to: number, level: num
   return Math.max(1, depth);
 }
 
-function mixed(color: number, towards: number, part: number): number {
-  let result = 0xff000000;
-  for (const shift of [0, 8, 16]) {
-    const from = (towards >>> shift) & 0xff;
-    result |= Math.round(from + (((color >>> shift) & 0xff) - from) * part) << shift;
-  }
-  return result >>> 0;
+/** Distances are kept in parts of a pixel, so that edges can be soft. */
+const PARTS = 8;
+
+/** Between two colours: all of `color` when `parts` is PARTS. */
+function mixed(color: number, towards: number, parts: number): number {
+  const rest = PARTS - parts;
+  const redBlue = ((color & 0xff00ff) * parts + (towards & 0xff00ff) * rest) / PARTS;
+  const green = ((color & 0xff00) * parts + (towards & 0xff00) * rest) / PARTS;
+  return (0xff000000 | (redBlue & 0xff00ff) | (green & 0xff00)) >>> 0;
 }
 
 export class Rings {
   private readonly context: CanvasRenderingContext2D;
   private image: ImageData | undefined;
   private pixels = new Uint32Array(0);
-  /** Of each pixel: distance from the middle and column of the angle. */
-  private distance = new Float32Array(0);
+  /** Of each pixel: distance from the middle in parts, and column of the angle. */
+  private distance = new Uint16Array(0);
   private angle = new Uint16Array(0);
+  /** Pixels of each line that lie within the radius: the first, and the one behind the last. */
+  private spans = new Uint32Array(0);
   private columns = 1;
   private scale = 1;
   private radius = 1;
+  /** Colours of each ring by angle, one ring after the other. */
+  private colors = new Uint32Array(0);
+  /** Of each distance: where its ring begins in `colors`, and how much of it shows above the background. */
+  private ring = new Uint32Array(0);
+  private parts = new Uint8Array(0);
+  private background = -1;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
@@ -70,24 +80,34 @@ export class Rings {
     this.canvas.height = height;
     this.image = this.context.createImageData(width, height);
     this.pixels = new Uint32Array(this.image.data.buffer);
-    this.radius = Math.max(8, Math.min(width, height) / 2 - 6 * this.scale);
+    this.radius = Math.min(65535 / PARTS - 1, Math.max(8, Math.min(width, height) / 2 - 6 * this.scale));
     this.columns = Math.min(8192, Math.ceil(FULL * this.radius));
+    this.ring = new Uint32Array(Math.ceil(this.radius) * PARTS + 1);
+    this.parts = new Uint8Array(this.ring.length);
+    this.background = -1;
     this.measure(width, height);
   }
 
   private measure(width: number, height: number): void {
-    this.distance = new Float32Array(width * height);
+    this.distance = new Uint16Array(width * height);
     this.angle = new Uint16Array(width * height);
-    for (let y = 0, at = 0; y < height; y++) {
+    this.spans = new Uint32Array(2 * height);
+    for (let y = 0; y < height; y++) {
       const down = y + 0.5 - height / 2;
-      for (let x = 0; x < width; x++, at++) {
-        const right = x + 0.5 - width / 2;
-        this.distance[at] = Math.sqrt(right * right + down * down);
-        // From the top, with the clock.
-        const turned = Math.atan2(right, -down) / FULL;
-        this.angle[at] = Math.min(this.columns - 1, Math.floor((turned < 0 ? turned + 1 : turned) * this.columns));
-      }
+      const half = Math.sqrt(Math.max(0, this.radius ** 2 - down * down));
+      const left = Math.max(0, Math.ceil(width / 2 - half - 0.5));
+      const right = Math.max(left, Math.min(width, Math.ceil(width / 2 + half - 0.5)));
+      this.spans[2 * y] = y * width + left;
+      this.spans[2 * y + 1] = y * width + right;
+      for (let x = left; x < right; x++) this.place(y * width + x, x + 0.5 - width / 2, down);
     }
+  }
+
+  private place(at: number, right: number, down: number): void {
+    this.distance[at] = Math.round(Math.sqrt(right * right + down * down) * PARTS);
+    // From the top, with the clock.
+    const turned = Math.atan2(right, -down) / FULL;
+    this.angle[at] = Math.min(this.columns - 1, Math.floor((turned < 0 ? turned + 1 : turned) * this.columns));
   }
 
   private centreRadius(): number {
@@ -107,47 +127,77 @@ export class Rings {
 
   draw(layout: Layout, sight: Sight, look: RingsLook): void {
     this.fit();
-    const first = Math.floor(sight.level);
-    const colors: Uint32Array[] = [];
-    for (let level = first; level <= first + Math.ceil(sight.depth) + 2; level++)
-      colors.push(this.colorsOf(layout, level, sight, look));
-    this.paint(colors, first, sight, look);
-    this.context.putImageData(this.image!, 0, 0);
-    if (sight.level !== first) return;
+    this.paintRings(layout, sight, look);
+    this.measureRings(sight);
+    this.paint(look);
+    if (sight.level !== Math.floor(sight.level)) return;
     const runs: Run[][] = [];
-    for (let level = first; level <= first + sight.depth && level + 1 < layout.level.length; level++)
+    for (let level = sight.level; level <= sight.level + sight.depth && level + 1 < layout.level.length; level++)
       runs.push(runsOf(layout, level, { ...sight, top: 0 }, this.columns));
     this.drawBorders(runs, sight, look);
     this.drawNames(runs, layout, sight, look);
   }
 
-  private colorsOf(layout: Layout, level: number, sight: Sight, look: RingsLook): Uint32Array {
-    const colors = new Uint32Array(this.columns).fill(look.background);
-    if (level + 1 >= layout.level.length) return colors;
-    visitRuns(layout, level, { ...sight, top: 0 }, this.columns, (rectangle, left, right) => {
-      colors.fill(layout.size[rectangle] < look.least ? look.rest : look.color(rectangle), left, right);
-    });
-    return colors;
+  /** How many rings have colours: the centre, those in sight also while they move, and the one behind the last. */
+  private ringCount(sight: Sight): number {
+    return Math.ceil(sight.depth) + 3;
   }
 
-  private paint(colors: Uint32Array[], first: number, sight: Sight, look: RingsLook): void {
-    const { pixels, distance, angle, radius } = this;
+  /** The colours of all rings. Behind them lie the one that says there is more, and one of nothing. */
+  private paintRings(layout: Layout, sight: Sight, look: RingsLook): void {
+    const { columns } = this;
+    const count = this.ringCount(sight);
+    if (this.colors.length < (count + 2) * columns) this.colors = new Uint32Array((count + 2) * columns);
+    const colors = this.colors.fill(look.background);
+    const first = Math.floor(sight.level);
+    const window = { from: sight.from, to: sight.to, top: 0 };
+    for (let ring = 0; ring < count && first + ring + 1 < layout.level.length; ring++)
+      visitRuns(layout, first + ring, window, columns, (rectangle, left, right) => {
+        const color = layout.size[rectangle] < look.least ? look.rest : look.color(rectangle);
+        colors.fill(color, ring * columns + left, ring * columns + right);
+      });
+    if (sight.level === first) colors.fill(look.centre, 0, columns);
+    const last = (Math.ceil(sight.depth) + 1) * columns;
+    for (let column = 0; column < columns; column++)
+      if (colors[last + column] !== look.background) colors[count * columns + column] = look.more;
+  }
+
+  /** Which ring lies at each distance. */
+  private measureRings(sight: Sight): void {
+    const { ring, parts, columns, radius } = this;
     const width = this.ringWidth(sight);
     const edge = radius - MORE * this.scale;
-    const { background } = look;
-    const last = colors[Math.ceil(sight.depth) + 1];
-    for (let at = 0; at < pixels.length; at++) {
-      const far = distance[at];
-      if (far >= edge) {
-        pixels[at] = far < radius && far >= edge + 1 && last[angle[at]] !== background ? look.more : background;
-        continue;
-      }
-      const place = this.levelAt(far, sight);
-      const level = Math.floor(place);
-      const color = level === sight.level ? look.centre : colors[level - first][angle[at]];
-      const inside = (place - level) * width;
-      pixels[at] = inside < 1 && level > first && color !== background ? mixed(color, background, inside) : color;
+    const first = Math.floor(sight.level);
+    const more = this.ringCount(sight);
+    for (let at = 0; at < ring.length; at++) {
+      const far = at / PARTS;
+      const place = this.levelAt(far, sight) - first;
+      const number = far < edge ? Math.floor(place) : far < edge + 1 ? more + 1 : more;
+      const inside = (place - number) * width;
+      ring[at] = number * columns;
+      parts[at] = far < edge && number > 0 && inside < 1 ? Math.floor(inside * PARTS) : PARTS;
     }
+  }
+
+  private paint(look: RingsLook): void {
+    const { pixels, distance, angle, colors, ring, parts, spans } = this;
+    const { background } = look;
+    const { width, height } = this.image!;
+    const isNew = this.background !== background;
+    if (isNew) pixels.fill(background);
+    this.background = background;
+    for (let line = 0; line < spans.length; line += 2)
+      for (let at = spans[line], end = spans[line + 1]; at < end; at++) {
+        const far = distance[at];
+        const color = colors[ring[far] + angle[at]];
+        const part = parts[far];
+        pixels[at] = part === PARTS || color === background ? color : mixed(color, background, part);
+      }
+    const side = Math.ceil(this.radius) + 1;
+    const left = Math.max(0, Math.floor(width / 2) - side);
+    const top = Math.max(0, Math.floor(height / 2) - side);
+    if (isNew) this.context.putImageData(this.image!, 0, 0);
+    else this.context.putImageData(this.image!, 0, 0, left, top, 2 * side + 1, 2 * side + 1);
   }
 
   private turn(column: number): number {
