@@ -1,11 +1,13 @@
 // Opens one page in Chromium and says, as one line of JSON, how long it took and what it costs:
 //
-//     node bench/page.mjs URL VIEWER
+//     node bench/page.mjs URL VIEWER WIDTHxHEIGHT [VIEW...]
 //
 // VIEWER names a row of VIEWERS: how to tell that its picture is there, and what zooms. Figures: first_ms (from the start of the
 // navigation until the picture is drawn), longest_ms (the longest time in which the page did not react until then),
 // frame_ms (p95 of the time that one frame takes while the picture is zoomed and moved, without waiting for the
-// screen's rate), pss_mb (the browser's largest process), requests (to other places than the page's own).
+// screen's rate), pss_mb (the browser's largest process), requests (to other places than the page's own). Then, of each
+// VIEW of sonde's (what stands behind # in its address), frames: its frame_ms, and of the table sort_ms: the longest
+// time from a click on a column to the sorted rows.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 
@@ -15,7 +17,7 @@ const LIMIT_MS = 180_000;
 const FRAMES = 150;
 // What holds when the picture is there; the element to zoom in, where the wheel does that.
 const VIEWERS = {
-  sonde: { there: () => document.querySelector("main canvas") && !document.querySelector("progress.busy"), picture: "main canvas" },
+  sonde: { there: () => document.querySelector("main canvas, .table .body") && !document.querySelector("progress.busy"), picture: "main canvas" },
   speedscope: { there: () => /Time Order/.test(document.body?.innerText ?? ""), picture: "canvas" },
   snakeviz: { there: () => document.querySelector("#chart svg rect, #chart svg path"), picture: null },
   viztracer: {
@@ -23,8 +25,9 @@ const VIEWERS = {
     picture: "canvas",
   },
 };
-const [url, name] = process.argv.slice(2);
+const [url, name, size, ...views] = process.argv.slice(2);
 const viewer = VIEWERS[name];
+const [width, height] = size.split("x").map(Number);
 
 function pssOf(pid) {
   try {
@@ -67,12 +70,20 @@ function watch(there) {
   look();
 }
 
-/** Time of each frame while the picture is zoomed in and out and moved. */
+/** Time of each frame while a picture is zoomed in and out and moved, rings are walked through, or rows scrolled. */
 function frames([selector, count]) {
   const box = document.querySelector(selector).getBoundingClientRect();
   const at = { clientX: box.x + box.width * 0.4, clientY: box.y + box.height * 0.3 };
   const target = document.elementFromPoint(at.clientX, at.clientY);
   const turn = (words) => target.dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, ...at, ...words }));
+  const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const rows = document.querySelector(".table .body");
+  const move = (number) => {
+    const part = number % 50;
+    if (rows) rows.scrollTop += part < 30 ? 1000 : -700;
+    else if (document.querySelector(".sunburst")) number % 12 || press(part < 25 ? "ArrowDown" : "ArrowUp");
+    else turn(part < 20 ? { deltaY: -60 } : part < 30 ? { deltaX: 40 } : { deltaY: 60 });
+  };
   // Something changes in every frame: one without changes waits for the screen.
   const spot = document.body.appendChild(document.createElement("div"));
   Object.assign(spot.style, { position: "fixed", left: 0, top: 0, width: "2px", height: "2px", zIndex: 1e6 });
@@ -85,32 +96,58 @@ function frames([selector, count]) {
       last = now;
       if (times.length >= count) return done(times);
       spot.style.background = times.length % 2 ? "#000" : "#fff";
-      const part = times.length % 50;
-      turn(part < 20 ? { deltaY: -60 } : part < 30 ? { deltaX: 40 } : { deltaY: 60 });
+      move(times.length);
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   });
 }
 
+/** The longest time from a click on a column's head until the rows are in its order and drawn. */
+async function slowestSort() {
+  const first = () => document.querySelector(".table .body [role=row] .name")?.textContent;
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  let longest = 0;
+  for (const column of ["name", "total", "place", "module", "self", "name"]) {
+    const before = first();
+    const start = performance.now();
+    document.querySelector(`.table .heads .${column} button`).click();
+    do await drawn();
+    while (first() === before && performance.now() - start < 5000);
+    longest = Math.max(longest, performance.now() - start);
+  }
+  return longest;
+}
+
+const p95 = (times) => times.slice(2).sort((a, b) => a - b)[Math.floor((times.length - 2) * 0.95)] ?? null;
+
+async function measureView(view) {
+  await page.evaluate((hash) => (location.hash = hash), view);
+  await page.waitForTimeout(300);
+  await page.waitForFunction(viewer.there, null, { timeout: LIMIT_MS });
+  const isTable = view.startsWith("view=table");
+  if (isTable) result.sort_ms = await page.evaluate(slowestSort);
+  result.frames[view] = p95(await page.evaluate(frames, [isTable ? ".table .body" : viewer.picture, FRAMES]));
+}
+
 const executablePath = [process.env.SONDE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
 const args = ["--no-sandbox", "--disable-gpu-vsync", "--disable-frame-rate-limit", "--js-flags=--max-old-space-size=8192"];
 const browser = await chromium.launch({ executablePath, args });
-const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, bypassCSP: true });
+const page = await browser.newPage({ viewport: { width, height }, bypassCSP: true });
 const origin = new URL(url).origin;
 let requests = 0;
 page.on("request", (request) => {
   if (!/^(file|blob|data|about):/.test(request.url()) && !request.url().startsWith(origin)) requests++;
 });
 await page.addInitScript(`(${watch})(${JSON.stringify(String(viewer.there))})`);
-const result = { first_ms: null, longest_ms: null, frame_ms: null, pss_mb: null, requests: 0 };
+const result = { first_ms: null, longest_ms: null, frame_ms: null, frames: {}, pss_mb: null, requests: 0 };
 try {
   await page.goto(url, { waitUntil: "commit", timeout: LIMIT_MS });
   await page.waitForFunction(() => window.bench?.first, null, { timeout: LIMIT_MS, polling: 50 });
   Object.assign(result, await page.evaluate(() => ({ first_ms: window.bench.first, longest_ms: window.bench.longest })));
   result.pss_mb = largestPss();
-  const times = viewer.picture ? (await page.evaluate(frames, [viewer.picture, FRAMES])).slice(2).sort((a, b) => a - b) : [];
-  result.frame_ms = times[Math.floor(times.length * 0.95)] ?? null;
+  if (viewer.picture && (await page.$(viewer.picture))) result.frame_ms = p95(await page.evaluate(frames, [viewer.picture, FRAMES]));
+  for (const view of views) await measureView(view);
 } catch (error) {
   result.error = String(error).split("\n")[0];
 }

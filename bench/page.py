@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How quickly sonde's page, SnakeViz, speedscope and VizTracer's page show the same data in Chromium.
 
-    bench/page.py [--cases samples,events,prof] [--rounds 3] [--realtime] [--samples 1000000]
+    bench/page.py [--cases samples,events,prof,table] [--rounds 3] [--realtime] [--samples 1000000]
 
 Cases: samples (10^6 of them, 30 deep, hardly alike), events (10^6 calls on four threads), prof (a cProfile of
-a pytest run). Of all rounds the best counts. First: from the start of navigation until a picture is drawn.
-Blocked: the longest time without a reaction until then. Frame: what one takes while zooming and moving (p95).
-Memory: the browser's largest process (PSS). Asks: requests to other places than the page's own. --realtime
-keeps other work on the machine out of the figures.
+a pytest run), table (10^5 functions as rows). Of all rounds the best counts. First: from the start of navigation
+until a picture is drawn. Blocked: the longest time without a reaction until then. Frame: what one takes while
+zooming and moving (p95). Memory: the browser's largest process (PSS). Asks: requests to other places than the
+page's own. Below them frames of each of sonde's views at two sizes, and how long the table takes to sort.
+--realtime keeps other work on the machine out of the figures.
 """
 
 import argparse
@@ -34,7 +35,25 @@ import interpreters  # noqa: E402
 
 SPEEDSCOPE = "speedscope@1.25.0"
 # Milliseconds, and bytes of the page without data.
-TARGETS = {"samples": 2000, "events": 2000, "prof": 500, "frame": 16, "page": 1_500_000}
+TARGETS = {
+    "samples": 2000,
+    "events": 2000,
+    "prof": 500,
+    "table": 2000,
+    "frame": 16,
+    "sort": 200,
+    "page": 1_500_000,
+}
+SIZES = ("1400x900", "2560x1440")
+# What of sonde's page moves in which case.
+VIEWS = {
+    "samples": ["view=flame", "view=flame&as=time", "view=sunburst"],
+    "events": ["view=timeline", "view=flame&as=time"],
+    "table": ["view=table"],
+}
+
+
+FILES = {"samples": "bushy", "events": "events", "table": "functions"}
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -101,11 +120,11 @@ class Bench:
             subprocess.run([self.maker, kind, str(self.options.samples)], stdout=out, check=True)
         return path
 
-    def measure(self, viewer, url):
+    def measure(self, viewer, url, size=SIZES[0], views=()):
         """The best of all rounds, as bench/page.mjs says it."""
         found = []
         for _ in range(self.options.rounds):
-            command = ["node", HERE / "page.mjs", url, viewer]
+            command = ["node", HERE / "page.mjs", url, viewer, size, *views]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             found.append(json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr[-300:]})
         return min(found, key=lambda one: one.get("first_ms") or float("inf"))
@@ -114,6 +133,12 @@ class Bench:
         page = path.with_suffix(".html")
         self.run_sonde("view", "--quiet", "-o", page, path)
         yield "sonde", page.stat().st_size, self.measure("sonde", f"{page.as_uri()}#view={view}")
+
+    def moving(self, case):
+        """Of each size, what page.mjs says of the views of a case that was shown before."""
+        page = self.folder / f"{FILES[case]}.html"
+        for size in SIZES:
+            yield size, self.measure("sonde", f"{page.as_uri()}#{VIEWS[case][0]}", size, VIEWS[case])
 
     def in_speedscope(self, path):
         if not self.speedscope:
@@ -149,12 +174,12 @@ class Bench:
             yield "SnakeViz", path.stat().st_size, self.measure("snakeviz", address)
 
     def samples(self):
-        path = self.recording("bushy")
+        path = self.recording(FILES["samples"])
         yield from self.ours(path, "flame")
         yield from self.in_speedscope(path)
 
     def events(self):
-        path = self.recording("events")
+        path = self.recording(FILES["events"])
         yield from self.ours(path, "timeline")
         yield from self.in_speedscope(path)
         yield from self.in_viztracer(path)
@@ -166,6 +191,13 @@ class Bench:
         subprocess.run(command, cwd=self.folder, check=False, capture_output=True)
         yield from self.ours(path, "flame")
         yield from self.in_snakeviz(path)
+
+
+    def table(self):
+        path = self.folder / "functions.sonde"
+        with path.open("wb") as out:
+            subprocess.run([self.maker, FILES["table"]], stdout=out, check=True)
+        yield from self.ours(path, "table")
 
 
 def figure(value, unit, limit=None):
@@ -188,9 +220,19 @@ def print_row(case, viewer, size, found):
     print(" ".join(cells), flush=True)
 
 
+def print_moving(bench, case):
+    found = dict(bench.moving(case))
+    for view in VIEWS[case]:
+        cells = [figure(one.get("frames", {}).get(view), "ms", TARGETS["frame"]) for one in found.values()]
+        print(f"{case:9}{view:24}", *cells, flush=True)
+    if case == "table":
+        cells = [figure(one.get("sort_ms"), "ms", TARGETS["sort"]) for one in found.values()]
+        print(f"{case:9}{'sorting':24}", *cells, flush=True)
+
+
 def parse():
     parser = argparse.ArgumentParser(description="How quickly pages show the same data.")
-    parser.add_argument("--cases", default="samples,events,prof", help="default: %(default)s")
+    parser.add_argument("--cases", default="samples,events,prof,table", help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--samples", type=int, default=1000000, help="and events; default: %(default)s")
     parser.add_argument("--realtime", action="store_true", help="before all other work of the machine")
@@ -215,6 +257,10 @@ def main():
         for case in options.cases.split(","):
             for viewer, data_bytes, found in getattr(bench, case)():
                 print_row(case, viewer, data_bytes, found)
+        print(f"{'case':9}{'frames of sonde, p95':24}", *(f"{size:>11} " for size in SIZES))
+        for case in options.cases.split(","):
+            if case in VIEWS:
+                print_moving(bench, case)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
  *
  *     make_hard_recording bushy [N]     N samples (10^6) of stacks about 30 deep that share little
  *     make_hard_recording events [N]    N calls (10^6) one after the other and in one another, on four threads
+ *     make_hard_recording functions [N] N functions (10^5) of 500 files, hardly two with the same time
  *     make_hard_recording hostile       names that try to leave the text they belong to
  *     make_hard_recording deep [N]      one function that calls itself N times (5000)
  *     make_hard_recording one           a single sample
@@ -168,6 +169,29 @@ static void put_events(struct writer *writer, uint32_t count)
     writer_meta(writer, "mode", "record");
 }
 
+/* Names whose order is not that of the ids; each function is seen once, called by one of a few. */
+static void put_functions(struct writer *writer, uint32_t count)
+{
+    struct walk walk = {.writer = writer, .random = 1};
+    uint32_t owner = process(writer, "python functions.py"),
+             main_thread = thread(writer, owner, 5000, "MainThread");
+    uint32_t callers[8];
+    for (uint32_t i = 0; i < 8; i++)
+        callers[i] = writer_node(
+            writer, &(struct node){.code = code(writer, "dispatch", "/home/me/project/main.py", i + 1)});
+    uint64_t now_ns = BEGIN_NS;
+    for (uint32_t i = 0; i < count; i++) {
+        char name[64], file[64];
+        snprintf(name, sizeof name, "Handler%u.on_event_%u", pick(&walk, 1000), i);
+        snprintf(file, sizeof file, "/home/me/project/handlers/part_%u.py", pick(&walk, 500));
+        struct node node = {callers[i % 8], code(writer, name, file, pick(&walk, 3000) + 1), 1};
+        uint64_t length_ns = 1000 + pick(&walk, 20000000);
+        sample(writer, main_thread, writer_node(writer, &node), now_ns, length_ns);
+        now_ns += length_ns;
+    }
+    writer_meta(writer, "mode", "record");
+}
+
 /* ---- hostile ---- */
 
 static const char *const hostile_names[] = {
@@ -246,6 +270,8 @@ static int put(struct writer *writer, const char *which, uint32_t count)
         put_bushy(writer, count ? count : 1000000);
     else if (strcmp(which, "events") == 0)
         put_events(writer, count ? count : 1000000);
+    else if (strcmp(which, "functions") == 0)
+        put_functions(writer, count ? count : 100000);
     else if (strcmp(which, "hostile") == 0)
         put_hostile(writer);
     else if (strcmp(which, "deep") == 0)
@@ -263,7 +289,7 @@ int main(int argc, char **argv)
     struct writer *writer =
         writer_new(&(struct writer_options){.sink = put_to_stdout, .compress = compress_zstd}, &err);
     if (writer && put(writer, argc > 1 ? argv[1] : "", argc > 2 ? (uint32_t)atol(argv[2]) : 0) < 0) {
-        fprintf(stderr, "usage: make_hard_recording bushy|events|hostile|deep|one|none [N]\n");
+        fprintf(stderr, "usage: make_hard_recording bushy|events|functions|hostile|deep|one|none [N]\n");
         writer_abandon(writer);
         return 2;
     }

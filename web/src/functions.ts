@@ -6,6 +6,8 @@ import type { Answer } from "./answer";
 import { ask, matches, problem, recording, selected, selection } from "./state";
 
 export interface Functions {
+  /** The recording that they are of. */
+  recording: number;
   code: Uint32Array;
   calls: Float64Array;
   primitiveCalls: Float64Array;
@@ -25,8 +27,9 @@ export interface Functions {
   sampled: boolean;
 }
 
-function decode(answer: Answer): Functions {
+function decode(answer: Answer, recording: number): Functions {
   return {
+    recording,
     code: answer.numbers("code"),
     calls: answer.reals("calls"),
     primitiveCalls: answer.reals("primitive_calls"),
@@ -58,7 +61,7 @@ effect(() => {
   if (!shown) return;
   const own = ++asked;
   ask({ ask: "functions", recording: shown.number, ...chosen }).then(
-    (answer) => own === asked && (functions.value = decode(answer)),
+    (answer) => own === asked && (functions.value = decode(answer, shown.number)),
     (error: Error) => (problem.value = error.message),
   );
 });
@@ -86,12 +89,27 @@ export function calleesOf(table: Functions, code: number): Neighbour[] {
   return neighbours(table, table.edges.caller, table.edges.callee, code);
 }
 
+/** Rows of functions by their ids; ids are small, so this is an array. */
+export class RowsByCode {
+  private readonly rows: Int32Array;
+
+  constructor(codes: Uint32Array) {
+    // Codes stand in rising order.
+    this.rows = new Int32Array((codes[codes.length - 1] ?? 0) + 1).fill(-1);
+    for (let row = 0; row < codes.length; row++) this.rows[codes[row]] = row;
+  }
+
+  has(code: number): boolean {
+    return this.rows[code] >= 0;
+  }
+
+  get(code: number): number | undefined {
+    return this.has(code) ? this.rows[code] : undefined;
+  }
+}
+
 /** Row of a function in the table, by its id. */
-export const rowOf = computed(() => {
-  const rows = new Map<number, number>();
-  functions.value?.code.forEach((code, row) => rows.set(code, row));
-  return rows;
-});
+export const rowOf = computed(() => new RowsByCode(functions.value?.code ?? new Uint32Array(0)));
 
 /** Selects the next function that the search names, from the one with the most time on; backwards with -1. */
 export function selectMatch(by: 1 | -1): void {

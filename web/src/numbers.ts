@@ -30,8 +30,10 @@ export function share(part: number, whole: number): string {
   return `${digits(percent)} %`;
 }
 
+const WHOLE = new Intl.NumberFormat("en-US");
+
 export function count(value: number): string {
-  return Math.round(value).toLocaleString("en-US");
+  return WHOLE.format(Math.round(value));
 }
 
 /** A path with its middle left out, so that the file's name stays. */

@@ -7,14 +7,14 @@ import { useEffect } from "preact/hooks";
 import type { Answer } from "../answer";
 import { Butterfly } from "../butterfly";
 import { copyText, csv, saveFile, stem } from "../files";
-import { functions, type Functions } from "../functions";
+import { functions, RowsByCode, type Functions } from "../functions";
 import { viewKeys } from "../keys";
 import { functionName, Path, Place, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
 import { ask, grouping, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
-import { selection, showSource, thread } from "../state";
+import { selection, showSource, thread, view } from "../state";
 import type { ViewProps } from "../views";
 
 const ROW = 24;
@@ -98,35 +98,54 @@ const COLUMNS: Column[] = [
 
 const sorting = signal({ column: "self", falling: true });
 
-function textOf(recording: Recording, code: number, column: string): string {
-  const { codes } = recording;
-  return column === "name" ? codes.name(code) : column === "place" ? codes.place(code) : codes.module(code);
+/** The functions of a selection, and their rows in the order of the chosen column. */
+interface Sorted {
+  table: Functions;
+  rows: Uint32Array;
 }
+
+const sorted = signal<Sorted | null>(null);
+let sortAsked = 0;
+
+function inOrder(table: Functions, codes: Uint32Array): Sorted {
+  const places = new RowsByCode(table.code);
+  // A recording that grows may have functions by now that this table has not.
+  return { table, rows: codes.filter((code) => places.has(code)).map((code) => places.get(code)!) };
+}
+
+// Sorted where the names are, beside the page: what is shown stays as it was until the new order is there.
+effect(() => {
+  const table = functions.value;
+  const { column, falling } = sorting.value;
+  if (!table || view.value !== "table") return;
+  const own = ++sortAsked;
+  ask({ ask: "order", view: column, falling, recording: table.recording, ...selection.peek() }).then(
+    (answer) => own === sortAsked && (sorted.value = inOrder(table, answer.numbers("code"))),
+    (error: Error) => (problem.value = error.message),
+  );
+});
+
+const functionOrder = computed<Uint32Array>(() => {
+  const found = matches.value;
+  const all = sorted.value;
+  if (!all) return new Uint32Array(0);
+  return found ? all.rows.filter((row) => found.has(all.table.code[row])) : all.rows;
+});
 
 function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Sorts rows by the chosen column; rows that are equal there stay in their order. */
-function sorted(rows: Uint32Array, figures: Figures, text: (row: number, column: string) => string): Uint32Array {
+/** Groups by the chosen column; those that are equal there stay in their order. */
+function sortedGroups(found: Groups): Uint32Array {
   const { column: name, falling } = sorting.value;
-  const column = COLUMNS.find((known) => known.name === name)!;
   const sign = falling ? -1 : 1;
-  const values = column.values?.(figures);
-  if (values) return rows.sort((a, b) => sign * (values[a] - values[b]) || a - b);
-  const texts: string[] = [];
-  for (const row of rows) texts[row] = text(row, name);
-  return rows.sort((a, b) => sign * compareTexts(texts[a], texts[b]) || a - b);
+  const values = COLUMNS.find((known) => known.name === name)!.values?.(found);
+  const compare = values
+    ? (a: number, b: number) => values[a] - values[b]
+    : (a: number, b: number) => compareTexts(found.name(a), found.name(b));
+  return Uint32Array.from(found.id.keys()).sort((a, b) => sign * compare(a, b) || a - b);
 }
-
-const functionOrder = computed<Uint32Array>(() => {
-  const table = functions.value;
-  const shown = recording.value;
-  if (!table || !shown) return new Uint32Array(0);
-  const found = matches.value;
-  const rows = Uint32Array.from(table.code.keys()).filter((row) => !found || found.has(table.code[row]));
-  return sorted(rows, table, (row, column) => textOf(shown, table.code[row], column));
-});
 
 function isIn(shown: Recording, by: string, name: string, code: number): boolean {
   if (by === "module") return shown.codes.module(code) === name;
@@ -136,15 +155,14 @@ function isIn(shown: Recording, by: string, name: string, code: number): boolean
 
 /** What is in the table from top to bottom: functions by their row, groups as -1 - their row. */
 const items = computed<Int32Array>(() => {
-  const table = functions.value;
+  const table = sorted.value?.table;
   const shown = recording.value;
   const found = groups.value;
   if (!grouping.value) return Int32Array.from(functionOrder.value);
   if (!table || !shown || !found) return new Int32Array(0);
   const test = search.value ? matcher(search.value) : null;
-  const rows = sorted(Uint32Array.from(found.id.keys()), found, (row) => found.name(row));
   const result: number[] = [];
-  for (const row of rows) {
+  for (const row of sortedGroups(found)) {
     const name = found.name(row);
     const isOpen = opened.value.has(name);
     if (!test || test(name) || isOpen) result.push(-1 - row);
@@ -220,10 +238,11 @@ interface FunctionRowProps {
   columns: Column[];
   table: Functions;
   row: number;
+  index: number;
   style: RowStyle;
 }
 
-function FunctionRow({ columns, table, row, style }: FunctionRowProps): JSX.Element {
+function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): JSX.Element {
   const code = table.code[row];
   const { codes } = recording.value!;
   const isSelected = code === selected.value;
@@ -232,6 +251,7 @@ function FunctionRow({ columns, table, row, style }: FunctionRowProps): JSX.Elem
       role="row"
       class={`row${isSelected ? " selected" : ""}${grouping.value ? " inside" : ""}`}
       aria-selected={isSelected}
+      aria-rowindex={index + 1}
       style={style}
       onClick={() => (selected.value = code)}
       onDblClick={() => showSource(code)}
@@ -286,7 +306,7 @@ function GroupRow(props: { columns: Column[]; found: Groups; row: number; whole:
 }
 
 function csvRows(recording: Recording, columns: Column[]): (string | number)[][] {
-  const table = functions.value!;
+  const { table } = sorted.value!;
   const found = groups.value;
   const figures = columns.filter((column) => column.values);
   const head = [...figures.map(({ name, isTime }) => (isTime ? `${name}_seconds` : name)), "name", "file", "line", "module"];
@@ -348,7 +368,7 @@ function step(table: Functions, by: number): void {
 }
 
 function onKey(event: KeyboardEvent): boolean {
-  const table = functions.value;
+  const table = sorted.value?.table;
   const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
   if (!table || !items.value.length) return false;
   if (event.key === "Enter" && selected.value && !(event.target instanceof HTMLButtonElement)) showSource(selected.value);
@@ -369,14 +389,14 @@ function nameWidth(recording: Recording, table: Functions): string {
 }
 
 const widths = computed(() => {
-  const table = functions.value;
+  const table = sorted.value?.table;
   return table && recording.value ? nameWidth(recording.value, table) : "160px";
 });
 
 function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.Element {
   const list = items.value;
   const found = groups.value;
-  const focus = list.findIndex((item) => item >= 0 && table.code[item] === selected.value);
+  const focus = selected.value ? list.findIndex((item) => item >= 0 && table.code[item] === selected.value) : -1;
   return (
     <Rows
       count={list.length}
@@ -387,7 +407,7 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
         list[index] < 0 ? (
           <GroupRow columns={columns} found={found!} row={-1 - list[index]} whole={table.totalNs} style={style} />
         ) : (
-          <FunctionRow columns={columns} table={table} row={list[index]} style={style} />
+          <FunctionRow columns={columns} table={table} row={list[index]} index={index} style={style} />
         )
       }
     />
@@ -408,8 +428,8 @@ export function Table({ recording }: ViewProps): JSX.Element | null {
       viewKeys.value = null;
     };
   }, []);
-  const table = functions.value;
-  if (!table) return null;
+  const table = sorted.value?.table;
+  if (table?.recording !== recording.number) return null;
   const columns = COLUMNS.filter(({ sampled }) => sampled === undefined || sampled === table.sampled);
   return (
     <div class="table">
