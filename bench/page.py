@@ -4,11 +4,11 @@
     bench/page.py [--cases samples,events,prof,table] [--rounds 3] [--realtime] [--samples 1000000]
 
 Cases: samples (10^6 of them, 30 deep, hardly alike), events (10^6 calls on four threads), prof (a cProfile of
-a pytest run), table (10^5 functions as rows). Of all rounds the best counts. First: from the start of navigation
-until a picture is drawn. Blocked: the longest time without a reaction until then. Frame: what one takes while
-zooming and moving (p95). Memory: the browser's largest process (PSS). Asks: requests to other places than the
-page's own. Below them frames of each of sonde's views at two sizes, and how long the table takes to sort.
---realtime keeps other work on the machine out of the figures.
+a pytest run), table (10^5 functions as rows). Of all rounds the best counts. First: from the start of the
+navigation until a picture is drawn. Blocked: the longest time without a reaction until then. Frame: what
+one takes while zooming and moving (p95). Memory: the browser's largest process (PSS). Asks: requests to other
+places than the page's own. Below them frames of each of sonde's views at two sizes, and how long the table
+takes to sort. --realtime keeps other work on the machine out of the figures.
 """
 
 import argparse
