@@ -36,8 +36,9 @@ static int by_name(const void *first, const void *second)
 static size_t module_size(const struct candidate *candidate)
 {
     const char *name = name_of(candidate);
-    size_t size = candidate->function->function_at - 1;
+    size_t size = candidate->function->function_at;
 
+    size -= size > 0; /* a native function may have no module */
     while (size && name[size - 1] != ':')
         size--;
     return size;

@@ -131,8 +131,8 @@ static int open_all(struct making *making, struct err *err)
         return -1;
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, "is");
-    if (installation_find(&making->installation, err) < 0 ||
-        target_resolve(&making->options->target, &making->target, err) < 0 || choose_paths(making, err) < 0)
+    if (target_resolve(&making->options->target, &making->target, err) < 0 ||
+        installation_find(&making->installation, err) < 0 || choose_paths(making, err) < 0)
         return -1;
     making->file.fd = output_create(&making->file.path, &making->context, err);
     if (making->file.fd < 0 || settle_result(making, err) < 0)
