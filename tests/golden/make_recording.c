@@ -4,8 +4,8 @@
  *     make_recording small        two processes, three threads, recursion
  *     make_recording sampled      the same program, sampled at 100 Hz, with idle threads and a hostile name
  *     make_recording native       stacks of Python and native frames, named and not, with the interpreter's own
- *     make_recording lines        line times of two processes, with the source of one file
- *     make_recording no_lines     the same, when nothing that was asked for was called
+ *     make_recording timed        line times of two processes, with the source of one file
+ *     make_recording untimed      the same, when nothing that was asked for was called
  *     make_recording large N      N samples of stacks about 30 deep, for measurements
  *
  * The first five are kept in tests/golden/inputs, so that files of today stay readable.
@@ -339,9 +339,9 @@ int main(int argc, char **argv)
         put_samples(writer);
     else if (writer && strcmp(which, "native") == 0)
         put_native(writer);
-    else if (writer && strcmp(which, "lines") == 0)
+    else if (writer && strcmp(which, "timed") == 0)
         put_lines(writer);
-    else if (writer && strcmp(which, "no_lines") == 0)
+    else if (writer && strcmp(which, "untimed") == 0)
         put_no_lines(writer);
     else if (writer && strcmp(which, "large") == 0)
         put_large(writer, argc > 2 ? (uint32_t)atol(argv[2]) : 1000000);
