@@ -26,7 +26,7 @@ build-fuzz/build.ninja: | .venv/fuzz.ok
 	@CC=clang-14 $(TOOLS) meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
 	    -Dbuildtype=debugoptimized
 
-.venv/%.ok: tools/setup
+.venv/%.ok: tools/setup web/package-lock.json
 	@tools/setup $*
 
 demo: all .venv/demo.ok ## profile an example, draw its call graph and make a page of it (SCRIPT=yours.py ARGS=...)
