@@ -36,8 +36,8 @@ static char *joined(const char *folder, const char *rest)
     return asprintf(&path, "%s/%s", folder, rest) < 0 ? NULL : path;
 }
 
-/* FOLDER/.build-id/ab/cdef…; NULL when there is no build id. */
-static char *by_build_id(const struct module_file_wanted *wanted, const char *folder)
+/* FOLDER/.build-id/ab/cdef… with this suffix; NULL when there is no build id. */
+static char *by_build_id(const struct module_file_wanted *wanted, const char *folder, const char *suffix)
 {
     struct bytes path = {0};
     if (wanted->build_id_size < 2)
@@ -45,6 +45,7 @@ static char *by_build_id(const struct module_file_wanted *wanted, const char *fo
     bytes_putf(&path, "%s/.build-id/%02x/", folder, wanted->build_id[0]);
     for (size_t index = 1; index < wanted->build_id_size; index++)
         bytes_putf(&path, "%02x", wanted->build_id[index]);
+    bytes_put_text(&path, suffix);
     bytes_put_u8(&path, '\0');
     if (path.failed)
         bytes_clear(&path);
@@ -54,11 +55,13 @@ static char *by_build_id(const struct module_file_wanted *wanted, const char *fo
 static char *try_folder(struct elf_file *file, const struct module_file_wanted *wanted, const char *folder)
 {
     const char *slash = strrchr(wanted->path, '/');
-    char *found = try_path(file, wanted, by_build_id(wanted, folder), NULL);
+    char *found = try_path(file, wanted, by_build_id(wanted, folder, ""), NULL);
     if (!found)
         found = try_path(file, wanted, joined(folder, wanted->path), NULL);
     if (!found)
         found = try_path(file, wanted, joined(folder, slash ? slash + 1 : wanted->path), NULL);
+    if (!found) /* its debug data alone name its functions, too */
+        found = try_path(file, wanted, by_build_id(wanted, folder, ".debug"), NULL);
     return found;
 }
 

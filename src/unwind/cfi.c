@@ -367,3 +367,11 @@ bool cfi_run(const struct eh_frame_description *description, cfi_emit *emit, voi
     struct rows_rule rule = settled(&run);
     return run.address >= description->end || emit(context, run.address, &rule);
 }
+
+bool cfi_emit_rows(const struct cfi_function *function, size_t row, cfi_emit *emit, void *context)
+{
+    for (; row < function->row_count; row++)
+        if (!emit(context, function->rows[row].address, &function->rows[row].rule))
+            return false;
+    return true;
+}

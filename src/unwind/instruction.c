@@ -25,6 +25,7 @@ struct decoder {
     uint8_t rex;
     uint8_t opcode;
     uint8_t modrm;
+    size_t modrm_at;
     bool small_operand; /* prefix 66 */
     bool small_address; /* prefix 67 */
     bool is_vector;     /* VEX, EVEX */
@@ -37,10 +38,25 @@ static uint8_t next(struct decoder *decoder)
 
 static bool is_prefix(struct decoder *decoder, uint8_t byte)
 {
-    static const uint8_t prefixes[] = {0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65};
-    decoder->small_operand |= byte == 0x66;
-    decoder->small_address |= byte == 0x67;
-    return memchr(prefixes, byte, sizeof prefixes) != NULL;
+    switch (byte) {
+    case 0x66:
+        decoder->small_operand = true;
+        return true;
+    case 0x67:
+        decoder->small_address = true;
+        return true;
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+        return true;
+    }
+    return false;
 }
 
 /* VEX and EVEX: the map is in the prefix. */
@@ -214,15 +230,28 @@ static unsigned one_byte_form(uint8_t opcode)
 
 static unsigned two_byte_form(uint8_t opcode)
 {
-    static const uint8_t bare[] = {0x05, 0x06, 0x07, 0x08, 0x09, 0x0b, 0x0e, 0x30, 0x31, 0x32,
-                                   0x33, 0x34, 0x35, 0x37, 0x77, 0xa0, 0xa1, 0xa2, 0xa8, 0xa9,
-                                   0xaa, 0xc8, 0xc9, 0xca, 0xcb, 0xcc, 0xcd, 0xce, 0xcf};
-    static const uint8_t constant[] = {0x70, 0x71, 0x72, 0x73, 0xa4, 0xac, 0xba, 0xc2, 0xc4, 0xc5, 0xc6};
-    if ((opcode & 0xf0) == 0x80)
+    switch (opcode) {
+    case 0x80 ... 0x8f:
         return NEAR;
-    if (memchr(bare, opcode, sizeof bare))
+    case 0x05 ... 0x09:
+    case 0x0b:
+    case 0x0e:
+    case 0x30 ... 0x35:
+    case 0x37:
+    case 0x77:
+    case 0xa0 ... 0xa2:
+    case 0xa8 ... 0xaa:
+    case 0xc8 ... 0xcf:
         return NONE;
-    return memchr(constant, opcode, sizeof constant) ? MODRM | BYTE : MODRM;
+    case 0x70 ... 0x73:
+    case 0xa4:
+    case 0xac:
+    case 0xba:
+    case 0xc2:
+    case 0xc4 ... 0xc6:
+        return MODRM | BYTE;
+    }
+    return MODRM;
 }
 
 static unsigned form_of(const struct decoder *decoder)
@@ -243,6 +272,7 @@ static unsigned form_of(const struct decoder *decoder)
 /* The ModRM byte, and the index byte and displacement that it asks for. */
 static void read_modrm(struct decoder *decoder)
 {
+    decoder->modrm_at = decoder->at;
     decoder->modrm = next(decoder);
     unsigned mode = decoder->modrm >> 6, base = decoder->modrm & 7;
     if (mode == 3)
@@ -292,9 +322,12 @@ static enum instruction_kind kind_of_move(const struct decoder *decoder)
         return decoder->rex == 0x48 ? INSTRUCTION_SET_FRAME : INSTRUCTION_OTHER;
     if (opcode == 0xff && (middle == 4 || middle == 5))
         return INSTRUCTION_END;
+    if (opcode == 0xff && (middle == 2 || middle == 3))
+        return INSTRUCTION_CALL;
     if ((opcode == 0xff && middle == 6) || opcode == 0x8f)
         return INSTRUCTION_STACK;
-    bool to_low = opcode == 0x81 || opcode == 0x83 || opcode == 0x89 || opcode == 0x01 || opcode == 0x29;
+    bool to_low = opcode == 0x81 || opcode == 0x83 || opcode == 0x89 || opcode == 0x01 || opcode == 0x21 ||
+                  opcode == 0x29;
     bool to_middle = opcode == 0x8b || opcode == 0x8d || opcode == 0x03 || opcode == 0x2b;
     if (to_low && registers && names(decoder, decoder->modrm, RSP) && !(opcode != 0x89 && middle == 7))
         return INSTRUCTION_STACK;
@@ -308,6 +341,7 @@ static enum instruction_kind kind_of(const struct decoder *decoder)
         return INSTRUCTION_OTHER;
     if (decoder->map == 1)
         return (opcode & 0xf0) == 0x80 ? INSTRUCTION_BRANCH
+               : opcode == 0x05        ? INSTRUCTION_CALL
                : opcode == 0x0b        ? INSTRUCTION_END
                                        : INSTRUCTION_OTHER;
     if (opcode >= 0x50 && opcode < 0x58)
@@ -319,6 +353,8 @@ static enum instruction_kind kind_of(const struct decoder *decoder)
     switch (opcode) {
     case 0xc9:
         return INSTRUCTION_POP_FRAME;
+    case 0xe8:
+        return INSTRUCTION_CALL;
     case 0xe9:
     case 0xeb:
         return INSTRUCTION_JUMP;
@@ -337,6 +373,70 @@ static enum instruction_kind kind_of(const struct decoder *decoder)
     return kind_of_move(decoder);
 }
 
+/* The constant at the end, of one byte or four. */
+static int32_t constant_of(const struct decoder *decoder, unsigned form)
+{
+    int32_t constant;
+    if (form & BYTE)
+        return (int8_t)decoder->code[decoder->at - 1];
+    memcpy(&constant, decoder->code + decoder->at - sizeof constant, sizeof constant);
+    return constant;
+}
+
+/* lea distance(%rsp), %rsp and lea distance(%rbp), %rsp. */
+static enum instruction_move move_of_address(const struct decoder *decoder, int32_t *distance)
+{
+    unsigned mode = decoder->modrm >> 6, base = decoder->modrm & 7;
+    bool from_stack = base == RSP && decoder->code[decoder->modrm_at + 1] == 0x24;
+    if (decoder->rex != 0x48 || (mode != 1 && mode != 2) || !(from_stack || base == RBP))
+        return INSTRUCTION_ASTRAY;
+    int32_t constant = constant_of(decoder, mode == 1 ? BYTE : FULL);
+    *distance = from_stack ? -constant : constant;
+    return from_stack ? INSTRUCTION_LOWERS : INSTRUCTION_TO_FRAME;
+}
+
+/* add, sub, mov and lea to the stack pointer; push and pop of memory. */
+static enum instruction_move move_by_modrm(const struct decoder *decoder, unsigned form, int32_t *distance)
+{
+    unsigned middle = decoder->modrm >> 3 & 7;
+    switch (decoder->opcode) {
+    case 0xff:
+    case 0x8f:
+        *distance = decoder->opcode == 0xff ? 8 : -8;
+        return INSTRUCTION_LOWERS;
+    case 0x81:
+    case 0x83:
+        *distance = middle == 5 ? constant_of(decoder, form) : -constant_of(decoder, form);
+        return decoder->rex == 0x48 && (middle == 5 || middle == 0) ? INSTRUCTION_LOWERS : INSTRUCTION_ASTRAY;
+    case 0x89:
+        return decoder->rex == 0x48 && middle == RBP ? INSTRUCTION_TO_FRAME : INSTRUCTION_ASTRAY;
+    case 0x8b:
+        return decoder->rex == 0x48 && decoder->modrm == 0xe5 ? INSTRUCTION_TO_FRAME : INSTRUCTION_ASTRAY;
+    case 0x8d:
+        return move_of_address(decoder, distance);
+    }
+    return INSTRUCTION_ASTRAY;
+}
+
+static enum instruction_move move_of(const struct decoder *decoder, unsigned form, enum instruction_kind kind,
+                                     int32_t *distance)
+{
+    uint8_t opcode = decoder->opcode;
+    if (kind != INSTRUCTION_PUSH_FRAME && kind != INSTRUCTION_POP_FRAME && kind != INSTRUCTION_STACK)
+        return INSTRUCTION_STAYS;
+    if (opcode == 0xc9 || opcode == 0xc8) {
+        *distance = 8;
+        return opcode == 0xc9 ? INSTRUCTION_TO_FRAME : INSTRUCTION_ASTRAY;
+    }
+    if (decoder->small_operand)
+        return INSTRUCTION_ASTRAY;
+    if (form & MODRM)
+        return move_by_modrm(decoder, form, distance);
+    bool pops = opcode == 0x9d || (opcode >= 0x58 && opcode < 0x60);
+    *distance = pops ? -8 : 8;
+    return opcode == 0x5c && !(decoder->rex & 1) ? INSTRUCTION_ASTRAY : INSTRUCTION_LOWERS; /* pop rsp */
+}
+
 bool instruction_decode(struct instruction *instruction, const uint8_t *code, size_t size)
 {
     struct decoder decoder = {.code = code, .size = size < LENGTH_MAX ? size : LENGTH_MAX};
@@ -350,6 +450,7 @@ bool instruction_decode(struct instruction *instruction, const uint8_t *code, si
         return false;
     instruction->length = decoder.at;
     instruction->kind = kind_of(&decoder);
+    instruction->move = move_of(&decoder, form, instruction->kind, &instruction->distance);
     if (instruction->kind == INSTRUCTION_BRANCH || instruction->kind == INSTRUCTION_JUMP)
         instruction->target = target_of(&decoder, form);
     return true;

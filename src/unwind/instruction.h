@@ -15,14 +15,25 @@ enum instruction_kind {
     INSTRUCTION_SET_FRAME,  /* mov rsp, rbp */
     INSTRUCTION_POP_FRAME,  /* pop rbp, or leave */
     INSTRUCTION_STACK,      /* moves the stack pointer otherwise */
+    INSTRUCTION_CALL,       /* of a function or of the kernel: a thread may wait here */
     INSTRUCTION_BRANCH,     /* to `target`, or on */
     INSTRUCTION_JUMP,       /* to `target` */
     INSTRUCTION_END,        /* does not go on, nor to a place that is known */
 };
 
+/* What becomes of the stack pointer, once a call has returned. */
+enum instruction_move {
+    INSTRUCTION_STAYS,
+    INSTRUCTION_LOWERS,   /* it is `distance` lower */
+    INSTRUCTION_TO_FRAME, /* it is the frame register plus `distance` */
+    INSTRUCTION_ASTRAY,   /* what cannot be told from the instruction */
+};
+
 struct instruction {
     size_t length;
     enum instruction_kind kind;
+    enum instruction_move move;
+    int32_t distance;
     int64_t target; /* bytes from the instruction's first byte */
 };
 

@@ -37,6 +37,7 @@ static enum state after(enum state state, bool framed, enum instruction_kind kin
     case INSTRUCTION_END:
         return DESCRIBED;
     case INSTRUCTION_OTHER:
+    case INSTRUCTION_CALL:
     case INSTRUCTION_BRANCH:
         break;
     }
@@ -65,39 +66,23 @@ static bool carry(uint8_t *states, size_t size, size_t at, int64_t target, enum 
     return place < (int64_t)at;
 }
 
-/* The last row at or before the address, from a row before it on. */
-static size_t row_at(const struct reworked_function *function, size_t row, uint64_t address)
-{
-    while (row + 1 < function->row_count && function->rows[row + 1].address <= address)
-        row++;
-    return row;
-}
-
 /* Whether a byte that could be `pop rbp` or `leave` stands where the next byte is still described by rbp:
  * few functions, and only they are decoded. */
-static bool may_need_mending(const struct reworked_function *function)
+static bool may_need_mending(const struct cfi_function *function)
 {
     size_t row = 0;
     for (size_t at = 0; at + 1 < function->size; at++) {
         if (function->code[at] != 0x5d && function->code[at] != 0xc9)
             continue;
-        row = row_at(function, row, function->start + at + 1);
+        row = cfi_row_at(function, row, function->start + at + 1);
         if (is_framed(&function->rows[row].rule))
             return true;
     }
     return false;
 }
 
-static bool emit_rows(const struct reworked_function *function, size_t row, cfi_emit *emit, void *context)
-{
-    for (; row < function->row_count; row++)
-        if (!emit(context, function->rows[row].address, &function->rows[row].rule))
-            return false;
-    return true;
-}
-
 /* Notes the state before each instruction. True when it must be done again. */
-static bool sweep(const struct reworked_function *function, uint8_t *states)
+static bool sweep(const struct cfi_function *function, uint8_t *states)
 {
     enum state state = DESCRIBED;
     size_t row = 0;
@@ -111,14 +96,14 @@ static bool sweep(const struct reworked_function *function, uint8_t *states)
             break;
         if (instruction.kind == INSTRUCTION_BRANCH || instruction.kind == INSTRUCTION_JUMP)
             again |= carry(states, function->size, at, instruction.target, state);
-        row = row_at(function, row, function->start + at);
+        row = cfi_row_at(function, row, function->start + at);
         state = after(state, is_framed(&function->rows[row].rule), instruction.kind);
     }
     return again;
 }
 
 /* A row where the description or the state changes. */
-static bool emit_mended(const struct reworked_function *function, const uint8_t *states, cfi_emit *emit,
+static bool emit_mended(const struct cfi_function *function, const uint8_t *states, cfi_emit *emit,
                         void *context)
 {
     size_t row = 0, given_row = SIZE_MAX;
@@ -126,7 +111,7 @@ static bool emit_mended(const struct reworked_function *function, const uint8_t 
     for (size_t at = 0; at < function->size; at++) {
         if (!(states[at] & STARTS))
             continue;
-        row = row_at(function, row, function->start + at);
+        row = cfi_row_at(function, row, function->start + at);
         unsigned state = states[at] & STATE;
         if (row == given_row && state == given)
             continue;
@@ -136,14 +121,13 @@ static bool emit_mended(const struct reworked_function *function, const uint8_t 
         given_row = row;
         given = state;
     }
-    return emit_rows(function, row + 1, emit, context);
+    return cfi_emit_rows(function, row + 1, emit, context);
 }
 
-bool reworked_mend(const struct reworked_function *function, struct bytes *states, cfi_emit *emit,
-                   void *context)
+bool reworked_mend(const struct cfi_function *function, struct bytes *states, cfi_emit *emit, void *context)
 {
     if (!may_need_mending(function))
-        return emit_rows(function, 0, emit, context);
+        return cfi_emit_rows(function, 0, emit, context);
     bytes_reset(states);
     if (!bytes_reserve(states, function->size))
         return false;

@@ -7,29 +7,13 @@
 #ifndef SONDE_UNWIND_REWORKED_H
 #define SONDE_UNWIND_REWORKED_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "base/bytes.h"
 #include "unwind/cfi.h"
 
-struct reworked_row {
-    uint64_t address;
-    struct rows_rule rule;
-};
-
-/* One function's code, with the rows of its description in order (at least one, the first at `start`). */
-struct reworked_function {
-    const uint8_t *code;
-    size_t size;
-    uint64_t start;
-    const struct reworked_row *rows;
-    size_t row_count;
-};
-
 /* Gives the mended rows out in order. `states` is working memory that is used again for the next function.
  * False when memory ran out or `emit` said so. */
-bool reworked_mend(const struct reworked_function *function, struct bytes *states, cfi_emit *emit,
-                   void *context);
+bool reworked_mend(const struct cfi_function *function, struct bytes *states, cfi_emit *emit, void *context);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "unwind/cfi.h"
+#include "unwind/depth.h"
 #include "unwind/eh_frame.h"
 #include "unwind/reworked.h"
 #include "unwind/throwing.h"
@@ -33,8 +34,9 @@ struct compiler {
     uint32_t last_inside;
     bool has_rows;
     bool is_reworked;
-    struct bytes described; /* struct reworked_row: the function in work, before it is mended */
-    struct bytes states;
+    struct bytes described; /* struct cfi_row: of the function in work, as its description says */
+    struct bytes mended;    /* the same, where a description is not to be trusted */
+    struct bytes scratch;
 };
 
 static const struct rows_rule unknown = {.cfa = ROWS_CFA_UNKNOWN};
@@ -97,27 +99,49 @@ static bool emit(void *context, uint64_t address, const struct rows_rule *rule)
     return !compiler->rows.failed && !compiler->rules.failed;
 }
 
-static bool gather(void *context, uint64_t address, const struct rows_rule *rule)
+static bool gather(struct compiler *compiler, struct bytes *rows, uint64_t address,
+                   const struct rows_rule *rule)
 {
-    struct compiler *compiler = context;
-    struct reworked_row row = {.address = address, .rule = *rule};
+    const struct cfi_row row = {.address = address, .rule = *rule};
     if (address < compiler->limit)
-        bytes_put(&compiler->described, &row, sizeof row);
-    return !compiler->described.failed;
+        bytes_put(rows, &row, sizeof row);
+    return !rows->failed;
 }
 
-static bool add_reworked(struct compiler *compiler, const struct eh_frame_description *description)
+static bool gather_described(void *context, uint64_t address, const struct rows_rule *rule)
+{
+    struct compiler *compiler = context;
+    return gather(compiler, &compiler->described, address, rule);
+}
+
+static bool gather_mended(void *context, uint64_t address, const struct rows_rule *rule)
+{
+    struct compiler *compiler = context;
+    return gather(compiler, &compiler->mended, address, rule);
+}
+
+static struct cfi_function function_of(const struct compiler *compiler, const struct bytes *rows)
+{
+    return (struct cfi_function){
+        .code = compiler->code,
+        .size = compiler->limit - compiler->function,
+        .start = compiler->function,
+        .rows = (const struct cfi_row *)(const void *)rows->data,
+        .row_count = rows->size / sizeof(struct cfi_row),
+    };
+}
+
+static bool add_rows(struct compiler *compiler, const struct eh_frame_description *description)
 {
     bytes_reset(&compiler->described);
-    bool whole = cfi_run(description, gather, compiler);
-    struct reworked_function function = {
-        .code = compiler->code,
-        .size = compiler->limit - description->start,
-        .start = description->start,
-        .rows = (const struct reworked_row *)(const void *)compiler->described.data,
-        .row_count = compiler->described.size / sizeof(struct reworked_row),
-    };
-    return function.row_count && reworked_mend(&function, &compiler->states, emit, compiler) && whole;
+    bytes_reset(&compiler->mended);
+    bool whole = cfi_run(description, gather_described, compiler);
+    struct cfi_function function = function_of(compiler, &compiler->described);
+    if (compiler->is_reworked && function.row_count) {
+        whole &= reworked_mend(&function, &compiler->scratch, gather_mended, compiler);
+        function = function_of(compiler, &compiler->mended);
+    }
+    return function.row_count && depth_note(&function, &compiler->scratch, emit, compiler) && whole;
 }
 
 /* One function's rows, cut at the next function's start; afterwards "unknown" where a real gap follows. */
@@ -140,8 +164,7 @@ static bool add_function(struct compiler *compiler, const struct elf_image *imag
     compiler->limit = end;
     compiler->function = entry->start;
     compiler->code = elf_image_at(image, entry->start).at;
-    bool whole =
-        compiler->is_reworked ? add_reworked(compiler, &description) : cfi_run(&description, emit, compiler);
+    bool whole = add_rows(compiler, &description);
     compiler->next = end;
     return whole;
 }
@@ -242,7 +265,8 @@ struct rows *row_compiler_new(const struct elf_image *image, struct row_compiler
     bytes_clear(&compiler.rows);
     bytes_clear(&compiler.rules);
     bytes_clear(&compiler.described);
-    bytes_clear(&compiler.states);
+    bytes_clear(&compiler.mended);
+    bytes_clear(&compiler.scratch);
     map_clear(&compiler.numbers);
     return rows;
 }

@@ -55,6 +55,7 @@ struct rows_rule {
     uint8_t cfa_register;
     int16_t cfa_addend;
     int32_t cfa_offset;
+    uint32_t depth; /* from the stack pointer to the CFA where this code waits for a call; 0 = not known */
     struct rows_saved saved[ROWS_FOLLOWED];
 };
 

@@ -26,12 +26,6 @@ struct calls {
         argument; /* before the last call: where, from rbp on, its first argument is loaded from; 0 = unknown */
 };
 
-/* Near, and through a register or memory. */
-static bool is_call(const uint8_t *code, size_t length)
-{
-    return code[0] == 0xe8 || (length > 1 && code[0] == 0xff && (code[1] & 0x38) == 0x10);
-}
-
 /* mov distance(%rbp), %rdi; 0 when it is something else. */
 static int32_t loaded_argument(const uint8_t *code, size_t length)
 {
@@ -54,7 +48,7 @@ static struct calls find_calls(const uint8_t *code, size_t leave)
             return (struct calls){leave, leave, 0};
         int32_t loaded = loaded_argument(code + at, instruction.length);
         argument = loaded ? loaded : argument;
-        if (is_call(code + at, instruction.length)) {
+        if (instruction.kind == INSTRUCTION_CALL) {
             calls = (struct calls){at, calls.last, argument};
             argument = 0;
         }

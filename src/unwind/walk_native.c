@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "unwind/call_site.h"
+
 enum { REGISTER_RBX = 3, REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_PC = 16 };
 #define KEPT (1u << REGISTER_RBX | 1u << REGISTER_RBP | 1u << REGISTER_RSP | 1u << REGISTER_PC)
 
@@ -272,16 +274,70 @@ static bool guess_return_at(struct walk *walk, uint64_t place)
     return true;
 }
 
+/* ---- the frame register of a thread that sleeps ---- */
+
+/* Code that cannot be read is believed. */
+static bool follows_call(struct walk *walk, uint64_t address)
+{
+    uint64_t before;
+    return !load(walk, address - sizeof before, &before) || call_site_ends(before);
+}
+
+static bool needs_frame(const struct rows_rule *rule)
+{
+    return (rule->cfa == ROWS_CFA_REGISTER || rule->cfa == ROWS_CFA_LOADED) &&
+           rule->cfa_register == REGISTER_RBP;
+}
+
+/* Whether the frame in work may have its frame register point here: the caller's value and a return address. */
+static bool may_be_frame(struct walk *walk, uint64_t place)
+{
+    uint64_t outer, address;
+    if (place % FRAME_ALIGNMENT || !load(walk, place, &outer) || !load(walk, place + 8, &address))
+        return false;
+    const struct rows_rule *rule = find_rule(walk, address - 1);
+    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN || !may_follow_call(walk, rule, address))
+        return false;
+    if (needs_frame(rule) && (outer <= place || outer % FRAME_ALIGNMENT || !same_range(walk, outer, place)))
+        return false;
+    return follows_call(walk, address);
+}
+
+/* Of a sleeping thread the stack pointer alone is known. Where it is at a fixed distance the frame register follows;
+ * else it is looked for. */
+static bool guess_frame_register(struct walk *walk)
+{
+    const struct rows_rule *rule = walk->rule;
+    uint64_t stack_pointer = walk->now.value[REGISTER_RSP];
+    uint64_t place = stack_pointer + rule->depth - (uint64_t)(int64_t)rule->cfa_offset;
+    bool found = rule->cfa == ROWS_CFA_REGISTER && rule->depth && may_be_frame(walk, place);
+    if (!found)
+        place = (stack_pointer + FRAME_ALIGNMENT - 1) & ~(uint64_t)(FRAME_ALIGNMENT - 1);
+    for (; !found && walk->words_left; walk->words_left--) {
+        found = may_be_frame(walk, place);
+        place += found ? 0 : FRAME_ALIGNMENT;
+    }
+    walk->now.value[REGISTER_RBP] = place;
+    walk->now.known |= (uint32_t)found << REGISTER_RBP;
+    walk->flags |= WALK_NATIVE_GUESSED;
+    return found;
+}
+
+/* ---- guesses ---- */
+
 /* Code without a description that was interrupted before it used the stack. */
 static bool guess_leaf(struct walk *walk)
 {
     return !(walk->flags & WALK_NATIVE_RETURN) && guess_return_at(walk, walk->now.value[REGISTER_RSP]);
 }
 
-/* The first word on the stack that is a return address into code with a description. */
+/* The first word on the stack that is a return address into code with a description. But of a thread whose frame
+ * register is not known, what is found first is often that of a call long over. */
 static bool guess_by_search(struct walk *walk)
 {
     uint64_t at = (walk->now.value[REGISTER_RSP] + 7) & ~(uint64_t)7, ignored;
+    if (!knows(walk, REGISTER_RBP))
+        return false;
     for (unsigned word = 0; word < SEARCH_WORDS && walk->words_left; word++, at += 8, walk->words_left--) {
         if (guess_return_at(walk, at))
             return true;
@@ -318,8 +374,10 @@ static bool may_be_new_code(const struct walk *walk, uint64_t address)
 static bool step_by_rule(struct walk *walk)
 {
     const struct rows_rule *rule = walk->rule;
-    struct caller caller = caller_of(walk);
     uint64_t cfa, address;
+    if (needs_frame(rule) && !knows(walk, REGISTER_RBP) && !guess_frame_register(walk))
+        return false;
+    struct caller caller = caller_of(walk);
     if (!find_cfa(walk, &cfa))
         return guess(walk);
     if (!find_return(walk, cfa, &address))
@@ -429,9 +487,7 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
                  struct walk_native_cache *cache)
 {
     struct walk walk = {.modules = modules, .memory = memory, .cache = cache, .now = *registers};
-    /* Of a thread whose frame register is not known, any frame that needs it would be searched for: what lies on a
-     * stack are return addresses of calls long over, too. */
-    walk.words_left = knows(&walk, REGISTER_RBP) ? SEARCH_WORDS_ALL : 0;
+    walk.words_left = SEARCH_WORDS_ALL;
     stack->count = 0;
     stack->end = WALK_NATIVE_STUCK;
     stack->met_unmapped = false;
@@ -449,6 +505,6 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
     } while (step(&walk));
     stack->end = walk.at_root ? WALK_NATIVE_ROOT : WALK_NATIVE_STUCK;
     stack->met_unmapped = walk.met_unmapped;
-    if (walk.rule == &unmapped) /* what is missing may be described in a table to come */
+    if (!walk.at_root) /* what is missing may be described in a table to come */
         stack->frames[stack->count - 1].flags |= WALK_NATIVE_GUESSED;
 }

@@ -5,7 +5,11 @@
  *
  * A frame that was found by its rules alone is exact. Where rules are missing or wrong (code made at run time,
  * hand-written kernels, post-link optimizers) the caller is guessed, and every frame that rests on a guess is
- * marked.
+ * marked. So is the last frame of a walk that did not reach the root.
+ *
+ * Of a sleeping thread nothing but stack pointer and program counter is known. That is enough as long as callers are
+ * counted from the stack pointer; the first function that is described by its frame register needs a guess
+ * (unwind/depth.h), and saves that register for those that follow.
  */
 #ifndef SONDE_UNWIND_WALK_NATIVE_H
 #define SONDE_UNWIND_WALK_NATIVE_H

@@ -6,8 +6,9 @@ import re
 
 from conftest import read
 
+RUNNING, GUESSED = 1, 32  # enum sample_state
 Frame = collections.namedtuple("Frame", "name file line")
-Row = collections.namedtuple("Row", "stack count running thread time_ns")
+Row = collections.namedtuple("Row", "stack count running thread time_ns guessed")
 
 
 def record(launch, *words, rate=1000, output="out.sonde", more=(), before=(), **options):
@@ -29,7 +30,7 @@ class Samples:
         rows = self.data["samples"]
         columns = (rows[name].tolist() for name in ("node", "count", "state", "thread", "time_ns"))
         self.rows = [
-            Row(stacks[node], count, bool(state & 1), thread, time_ns)
+            Row(stacks[node], count, bool(state & RUNNING), thread, time_ns, bool(state & GUESSED))
             for node, count, state, thread, time_ns in zip(*columns)
         ]
         self.samples = int(self.data["meta"]["samples"])

@@ -1,5 +1,6 @@
 """sonde finalize: native addresses get the names of the build that ran, here or elsewhere, or none."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 
 import interpreters
 import pytest
+from conftest import USABLE, Launcher
 
 BUILD = interpreters.REPOSITORY / os.environ.get("SONDE_BUILD", "build")
 MAKE_STACKS = BUILD / "tests" / "e2e" / "native" / "make_stacks"
@@ -338,3 +340,47 @@ def test_recording_now_and_naming_later(modern_launch):
     assert [name for name in internals if "Py_RunMain" in name or "Py_BytesMain" in name or "+0x" in name]
     run(launch.sonde, *words, cwd=launch.folder, env=launch.environment)
     assert "solver::norm(double*)" in functions_in(library.stacks())
+
+
+def copy_by_build_id(modules, root, folder):
+    """All that is left of the files of a recording: their bytes, each under its build id."""
+    for module in modules:
+        path = root + module["path"]
+        if module["build_id"] and os.path.exists(path):
+            place = folder / ".build-id" / module["build_id"][:2] / module["build_id"][2:]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
+
+
+def test_naming_on_another_machine(sonde, tmp_path):
+    """Recorded in another root file system. Here its files are gone, or others are in their place; a folder
+    with them by build id, or a copy of that file system, gives the names that they have there."""
+    interpreter = next((each for each in USABLE if each.root), None)
+    if not interpreter or not shutil.which("g++"):
+        pytest.skip("no interpreter in another root file system, or no g++")
+    launch = Launcher(sonde, interpreter, tmp_path)
+    library = Library(sonde, tmp_path)
+    (tmp_path / "x.py").write_text(PROGRAM.format(path=str(library.path)))
+    words = ["record", "--native", "--no-finalize", "-r", "4000", "-o", library.recording, "--"]
+    done = launch.run([sonde, *words, interpreter.executable, tmp_path / "x.py"])
+    assert done.returncode == 0, done.stderr
+    recorded = library.recording.read_bytes()
+    modules = json.loads(run(sonde, "info", "--json", library.recording))["modules"]
+    assert launch.run([sonde, "finalize", library.recording]).returncode == 0
+    there = library.stacks("--internals")
+    assert {"solver::norm(double*)", "square"} <= functions_in(there)
+    elsewhere, root = tmp_path / "elsewhere", tmp_path / "node"
+    others = [module for module in modules if module["path"] != str(library.path)]
+    copy_by_build_id(others, interpreter.root, elsewhere)
+    strip(library)
+    (root / tmp_path.relative_to("/")).mkdir(parents=True)
+    shutil.move(library.path, root / tmp_path.relative_to("/"))
+    library.recording.write_bytes(recorded)
+    said = library.finalize()
+    assert "another build" in said and "No such file" in said and "--search-dir" in said, said
+    assert not {"solver::norm(double*)", "square"} & functions_in(library.stacks())
+    library.finalize("--search-dir", elsewhere)
+    assert library.stacks("--internals") == there
+    library.recording.write_bytes(recorded)
+    library.finalize("--search-dir", interpreter.root, "--search-dir", root, "--search-dir", elsewhere)
+    assert library.stacks("--internals") == there

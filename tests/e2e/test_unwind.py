@@ -91,6 +91,9 @@ def test_samples_agree_with_libunwind(checker, local):
     counts = checker.sample(local.executable, PROGRAMS / "native_work.py", "0.4")
     assert counts["walks"] > 100, str(counts)
     assert counts["root"] == counts["walks"], str(counts)
+    # From a caller on, with what is known of a sleeping thread: stack pointer and program counter.
+    assert counts["asleep"] > 100 and counts["asleep_root"] == counts["asleep"], str(counts)
+    assert counts["asleep_different"] == 0, str(counts)
     if is_reworked(local):  # libunwind goes astray there
         assert counts["different"] <= 0.05 * counts["compared"], str(counts)
     else:  # a library that is being loaded is seen a moment late

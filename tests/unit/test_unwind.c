@@ -9,12 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/bytes.h"
 #include "base/err.h"
-#include "unwind/instruction.h"
-#include "unwind/reworked.h"
 #include "unwind/row_compiler.h"
-#include "unwind/throwing.h"
 #include "unwind/walk_native.h"
 
 enum { RBX = 3, RBP = 6, RSP = 7, R10 = 10, PC = 16 };
@@ -198,109 +194,6 @@ static void test_damage(void **state)
     free(file);
 }
 
-/* Lengths and kinds; a cut instruction is none. */
-static void test_instructions(void **state)
-{
-    (void)state;
-    const struct {
-        const char *bytes;
-        size_t length;
-        enum instruction_kind kind;
-        int64_t target;
-    } cases[] = {
-        {"\x55", 1, INSTRUCTION_PUSH_FRAME, 0},
-        {"\x41\x55", 2, INSTRUCTION_STACK, 0}, /* push r13 */
-        {"\x5d", 1, INSTRUCTION_POP_FRAME, 0},
-        {"\x48\x89\xe5", 3, INSTRUCTION_SET_FRAME, 0},
-        {"\x89\xe5", 2, INSTRUCTION_OTHER, 0}, /* mov esp, ebp */
-        {"\x48\x83\xec\x20", 4, INSTRUCTION_STACK, 0},
-        {"\x48\x83\xfc\x20", 4, INSTRUCTION_OTHER, 0}, /* cmp $32, rsp */
-        {"\x48\x8d\x65\xf0", 4, INSTRUCTION_STACK, 0}, /* lea -16(rbp), rsp */
-        {"\x75\xfe", 2, INSTRUCTION_BRANCH, 0},
-        {"\x0f\x84\x10\x00\x00\x00", 6, INSTRUCTION_BRANCH, 22},
-        {"\xe9\xfb\xff\xff\xff", 5, INSTRUCTION_JUMP, 0},
-        {"\xff\x24\xc5\x60\x68\xfc\x00", 7, INSTRUCTION_END, 0},   /* jmp *table(,rax,8) */
-        {"\xff\x14\xc5\x60\x68\xfc\x00", 7, INSTRUCTION_OTHER, 0}, /* call */
-        {"\xc3", 1, INSTRUCTION_END, 0},
-        {"\x66\x81\xc1\x34\x12", 5, INSTRUCTION_OTHER, 0}, /* add $0x1234, cx */
-        {"\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08", 10, INSTRUCTION_OTHER, 0},
-        {"\x48\x81\x3c\xc5\x60\x68\xfc\x00\x8a\x19\xa0\x01", 12, INSTRUCTION_OTHER, 0},
-        {"\xf6\x05\x01\x02\x03\x04\x05", 7, INSTRUCTION_OTHER, 0},              /* test $5, x(rip) */
-        {"\xf7\xd8", 2, INSTRUCTION_OTHER, 0},                                  /* neg eax */
-        {"\xc5\xf8\x77", 3, INSTRUCTION_OTHER, 0},                              /* vzeroupper */
-        {"\xc4\xe3\x7d\x19\xc1\x01", 6, INSTRUCTION_OTHER, 0},                  /* vextractf128 $1 */
-        {"\x62\xf3\x6d\x48\x25\xd9\x55", 7, INSTRUCTION_OTHER, 0},              /* vpternlogd $0x55 */
-        {"\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 10, INSTRUCTION_OTHER, 0}, /* nop */
-    };
-    for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
-        uint8_t code[32] = {0};
-        struct instruction instruction;
-        memcpy(code, cases[index].bytes, cases[index].length);
-        assert_true(instruction_decode(&instruction, code, sizeof code));
-        assert_int_equal(instruction.length, cases[index].length);
-        assert_int_equal(instruction.kind, cases[index].kind);
-        assert_int_equal(instruction.target, cases[index].target);
-        for (size_t size = 0; size < cases[index].length; size++)
-            assert_false(instruction_decode(&instruction, code, size));
-    }
-}
-
-struct mended {
-    uint64_t address[16];
-    unsigned cfa_register[16];
-    int cfa_offset[16];
-    size_t count;
-};
-
-static bool keep(void *context, uint64_t address, const struct rows_rule *rule)
-{
-    struct mended *mended = context;
-    assert_true(mended->count < 16);
-    mended->address[mended->count] = address;
-    mended->cfa_register[mended->count] = rule->cfa_register;
-    mended->cfa_offset[mended->count++] = rule->cfa_offset;
-    return true;
-}
-
-/* What an optimizer made of two handlers that end in a jump: the second behind the first one's `pop rbp`, and a
- * jump backwards into the end. All of it is described as a frame at rbp. */
-static void test_reworked_code(void **state)
-{
-    (void)state;
-    static const uint8_t code[] = {
-        0xeb, 0x07,                   /*  0: jmp 9 */
-        0xff, 0x24, 0xc5, 0, 0, 0, 0, /*  2: jmp *(,rax,8)     popped, from 14 */
-        0x85, 0xc0,                   /*  9: test eax, eax     described */
-        0x5d,                         /* 11: pop rbp */
-        0x85, 0xc0,                   /* 12: test eax, eax     popped */
-        0x75, 0xf2,                   /* 14: jne 2 */
-        0x55,                         /* 16: push rbp */
-        0x48, 0x89, 0xe5,             /* 17: mov rsp, rbp      pushed */
-        0x90,                         /* 20: nop               described */
-    };
-    const struct reworked_row row = {.address = 0x1000,
-                                     .rule = {.cfa = ROWS_CFA_REGISTER,
-                                              .cfa_register = RBP,
-                                              .cfa_offset = 16,
-                                              .saved = {{ROWS_AT_CFA, 0, -16}}}};
-    struct reworked_function function = {
-        .code = code, .size = sizeof code, .start = 0x1000, .rows = &row, .row_count = 1};
-    struct mended mended = {.count = 0};
-    struct bytes states = {0};
-    assert_true(reworked_mend(&function, &states, keep, &mended));
-    const struct mended wanted = {.address = {0x1000, 0x1002, 0x1009, 0x100c, 0x1011, 0x1014},
-                                  .cfa_register = {RBP, RSP, RBP, RSP, RSP, RBP},
-                                  .cfa_offset = {16, 8, 16, 8, 16, 16},
-                                  .count = 6};
-    assert_int_equal(mended.count, wanted.count);
-    for (size_t index = 0; index < wanted.count; index++) {
-        assert_int_equal(mended.address[index], wanted.address[index]);
-        assert_int_equal(mended.cfa_register[index], wanted.cfa_register[index]);
-        assert_int_equal(mended.cfa_offset[index], wanted.cfa_offset[index]);
-    }
-    bytes_clear(&states);
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
@@ -335,7 +228,20 @@ struct scene {
     struct walk_native_frame frames[16];
     struct walk_native_stack stack;
 };
-enum { PLAIN = CODE + 0x100, ROOT = CODE + 0x200, BARE = CODE + 0x300, SIGNAL = CODE + 0x400 };
+enum {
+    PLAIN = CODE + 0x100,
+    ROOT = CODE + 0x200,
+    BARE = CODE + 0x300,
+    SIGNAL = CODE + 0x400,
+    WAITING = CODE + 0x500,
+    MOVING = CODE + 0x600
+};
+
+/* Frames of 48 bytes, and of any size: the stack is lowered by rax. Both call at their end. */
+static const uint8_t waiting[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 0, 0, 0, 0x90};
+static const uint8_t moving[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4, 0x90, 0xe8, 0, 0, 0, 0, 0x90};
+#define CALLED 13 /* where their calls return to */
+static const uint8_t calling[] = {0xe8, 0, 0, 0, 0};
 
 static struct scene *scene_new(void)
 {
@@ -345,8 +251,13 @@ static struct scene *scene_new(void)
     add_function(scene->file, CODE, 0x100, framed, sizeof framed);
     add_function(scene->file, PLAIN, 0x100, (uint8_t[]){0x44, 0x0e, 32}, 3);
     add_function(scene->file, ROOT, 0x100, (uint8_t[]){0x07, PC}, 2);
+    add_function(scene->file, WAITING, 0x100, framed, 8);
+    add_function(scene->file, MOVING, 0x100, framed, 8);
     add_common(scene->file, "zRS");
     add_function(scene->file, SIGNAL, 0x10, (const uint8_t *)"", 0);
+    memcpy(scene->file->data + WAITING, waiting, sizeof waiting);
+    memcpy(scene->file->data + MOVING, moving, sizeof moving);
+    memcpy(scene->file->data + ROOT + 4, calling, sizeof calling);
     scene->rows = compile(scene->file, SIZE, NULL);
     scene->modules = calloc(1, sizeof *scene->modules + 4 * sizeof scene->modules->entries[0]);
     scene->modules->generation = 1;
@@ -417,6 +328,70 @@ static void test_call_at_end(void **state)
     scene->words[9] = BIAS + ROOT + 1;
     walk(scene, CODE, 5, 1);
     expect(scene, 3, (uint64_t[]){CODE, ROOT, ROOT + 1}, WALK_NATIVE_ROOT);
+    scene_free(scene);
+}
+
+static bool load_code(void *context, uint64_t address, uint64_t *value)
+{
+    const struct scene *scene = context;
+    if (address < BIAS || address > BIAS + SIZE - sizeof *value)
+        return false;
+    memcpy(value, scene->file->data + (address - BIAS), sizeof *value);
+    return true;
+}
+
+/* As the kernel tells of a thread that sleeps in PLAIN: stack pointer and program counter alone. */
+static void walk_asleep(struct scene *scene, unsigned word)
+{
+    const struct walk_native_registers registers = {
+        .value = {[PC] = BIAS + PLAIN + 9, [RSP] = STACK + 8 * word}, .known = 1u << PC | 1u << RSP};
+    struct walk_native_range range = {STACK, STACK_END, (const uint8_t *)scene->words};
+    struct walk_native_memory memory = {&range, 1, load_code, scene};
+    scene->stack = (struct walk_native_stack){.frames = scene->frames, .capacity = 16};
+    walk_native(&scene->stack, &registers, scene->modules, &memory, &scene->cache);
+}
+
+/* The first function with a frame register is guessed by its depth; what follows it has its register on the stack. */
+static void test_sleepers(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->words[7] = BIAS + WAITING + CALLED; /* PLAIN's frame: words 4 to 7 */
+    scene->words[9] = BIAS + ROOT + 9;         /* what a call long over has left */
+    scene->words[12] = STACK + 8 * 20;         /* WAITING's: 8 to 13 */
+    scene->words[13] = BIAS + WAITING + CALLED;
+    scene->words[20] = 0; /* WAITING's again: 14 to 21, by the frame register */
+    scene->words[21] = BIAS + ROOT + 9;
+    walk_asleep(scene, 4);
+    const uint64_t whole[] = {PLAIN + 9, WAITING + CALLED, WAITING + CALLED, ROOT + 9};
+    expect(scene, 4, whole, WALK_NATIVE_ROOT);
+    assert_int_equal(scene->frames[1].flags, WALK_NATIVE_RETURN);
+    assert_int_equal(scene->frames[2].flags, WALK_NATIVE_RETURN | WALK_NATIVE_GUESSED);
+    assert_int_equal(scene->frames[3].flags, WALK_NATIVE_RETURN | WALK_NATIVE_GUESSED);
+    scene_free(scene);
+}
+
+/* Without a depth the frame is searched for: what does not follow a call, or has no caller's register, is none. */
+static void test_sleepers_with_moving_stacks(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->words[7] = BIAS + MOVING + CALLED;
+    scene->words[10] = STACK + 8 * 18;
+    scene->words[11] = BIAS + PLAIN + 0x40; /* no call before it */
+    scene->words[14] = 5;                   /* no frame */
+    scene->words[15] = BIAS + WAITING + CALLED;
+    scene->words[18] = STACK + 8 * 24;
+    scene->words[19] = BIAS + WAITING + CALLED;
+    scene->words[25] = BIAS + ROOT + 9;
+    walk_asleep(scene, 4);
+    const uint64_t whole[] = {PLAIN + 9, MOVING + CALLED, WAITING + CALLED, ROOT + 9};
+    expect(scene, 4, whole, WALK_NATIVE_ROOT);
+    /* Where there is none, the walk ends and says so. */
+    memset(&scene->words[8], 0, sizeof scene->words - 8 * sizeof scene->words[0]);
+    walk_asleep(scene, 4);
+    expect(scene, 2, whole, WALK_NATIVE_STUCK);
+    assert_int_equal(scene->frames[1].flags, WALK_NATIVE_RETURN | WALK_NATIVE_GUESSED);
     scene_free(scene);
 }
 
@@ -530,56 +505,17 @@ static void test_modules(void **state)
     free(modules);
 }
 
-/* The end of libgcc's _Unwind_RaiseException, shortened. */
-static void test_end_of_a_throw(void **state)
-{
-    (void)state;
-    static const uint8_t code[] = {
-        0xe8, 0,    0,    0,    0,                /* 0: call, something before */
-        0xe8, 0,    0,    0,    0,                /* 5: call, copies */
-        0x48, 0x8b, 0xbd, 0xe0, 0xfd, 0xff, 0xff, /* 10: mov -0x220(%rbp), %rdi */
-        0xe8, 0,    0,    0,    0,                /* 17: call, tells */
-        0x48, 0x8d, 0x4c, 0x0d, 0x08,             /* 22: lea 8(%rbp, %rcx), %rcx */
-    };
-    const struct rows_rule in_body = {.cfa = ROWS_CFA_REGISTER,
-                                      .cfa_register = 6,
-                                      .cfa_offset = 16,
-                                      .saved = {{.place = ROWS_AT_CFA, .offset = -16},
-                                                {.place = ROWS_AT_CFA, .offset = -56},
-                                                {.place = ROWS_AT_CFA, .offset = -8}}};
-    struct rows_rule rule = in_body, leave = in_body;
-    assert_int_equal(throwing_end(code, sizeof code, &rule), 5);
-    assert_int_equal(rule.cfa, ROWS_CFA_LOADED);
-    assert_int_equal(rule.cfa_offset, -0x220);
-    assert_int_equal(rule.saved[ROWS_FRAME].place, ROWS_AT_FRAME);
-    assert_int_equal(rule.saved[ROWS_FRAME].offset, 0);
-    assert_int_equal(rule.saved[ROWS_BASE].offset, -40);
-    assert_int_equal(rule.saved[ROWS_RETURN].place, ROWS_AT_CFA);
-    assert_true(rule.saved[ROWS_RETURN].may_throw);
-    rule = in_body;
-    assert_int_equal(throwing_end(code, 10, &rule),
-                     0); /* what the last call gets is not loaded from the frame */
-    assert_int_equal(rule.cfa, ROWS_CFA_REGISTER);
-    rule = (struct rows_rule){.cfa = ROWS_CFA_REGISTER, .cfa_register = 7, .cfa_offset = 16};
-    assert_int_equal(throwing_end(code, sizeof code, &rule), sizeof code);
-    leave.cfa_register = 2;
-    leave.saved[ROWS_RETURN].may_throw = 1;
-    assert_true(throwing_leaves(&leave));
-    assert_false(throwing_leaves(&in_body));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_instructions),
-        cmocka_unit_test(test_reworked_code),
-        cmocka_unit_test(test_end_of_a_throw),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_call_at_end),
+        cmocka_unit_test(test_sleepers),
+        cmocka_unit_test(test_sleepers_with_moving_stacks),
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_wild_registers),
 #if defined(__x86_64__)

@@ -45,6 +45,7 @@ static struct counts {
     uint64_t walks, frames, ns, root, guessed, different, different_exact, skipped, compared, rewritten,
         steps;
     uint64_t other_ns;
+    uint64_t asleep, asleep_root, asleep_different;
 } counts;
 static char examples[EXAMPLES_MAX][1024];
 static uint64_t example_count;
@@ -129,13 +130,29 @@ static void describe(const char *title, char *text, size_t size, const uint64_t 
     }
 }
 
+static void list_addresses(uint64_t *addresses, const struct walk_native_frame *frames, size_t count)
+{
+    for (size_t index = 0; index < count; index++)
+        addresses[index] = frames[index].address;
+}
+
+static void keep_example(const uint64_t *ours, size_t our_count, const uint64_t *truth, size_t count,
+                         size_t at)
+{
+    uint64_t example = __atomic_fetch_add(&example_count, 1, __ATOMIC_RELAXED);
+    if (example >= EXAMPLES_MAX)
+        return;
+    describe("ours", examples[example], 512, ours, our_count, at);
+    size_t used = strlen(examples[example]);
+    describe(" truth", examples[example] + used, sizeof examples[0] - used, truth, count, at);
+}
+
 /* Counts a difference, and keeps the first few as text. */
 static void compare(const struct walk_native_stack *stack, const uint64_t *truth, size_t count)
 {
     static __thread uint64_t ours[FRAMES_MAX] __attribute__((tls_model("initial-exec")));
     size_t at = 0;
-    for (size_t index = 0; index < stack->count; index++)
-        ours[index] = stack->frames[index].address;
+    list_addresses(ours, stack->frames, stack->count);
     while (at < count && at < stack->count && truth[at] == ours[at])
         at++;
     add(&counts.compared, 1);
@@ -143,12 +160,43 @@ static void compare(const struct walk_native_stack *stack, const uint64_t *truth
         return;
     add(&counts.different, 1);
     add(&counts.different_exact, !is_guessed(stack));
-    uint64_t example = __atomic_fetch_add(&example_count, 1, __ATOMIC_RELAXED);
-    if (example >= EXAMPLES_MAX)
+    keep_example(ours, stack->count, truth, count, at);
+}
+
+/* ------------------------------------------------------------------------------------------- sleepers */
+
+/* Walks once more from a caller on with what is known of a sleeping thread. */
+static void compare_as_sleeper(const struct walk_native_stack *whole)
+{
+    static __thread struct walk_native_frame frames[FRAMES_MAX] __attribute__((tls_model("initial-exec")));
+    if (whole->end != WALK_NATIVE_ROOT || is_guessed(whole) || whole->count < 2)
         return;
-    describe("ours", examples[example], 512, ours, stack->count, at);
-    size_t used = strlen(examples[example]);
-    describe(" truth", examples[example] + used, sizeof examples[0] - used, truth, count, at);
+    size_t from = 1 + __atomic_load_n(&counts.walks, __ATOMIC_RELAXED) % (whole->count - 1);
+    const struct walk_native_frame *first = &whole->frames[from];
+    if (!(first->flags & WALK_NATIVE_RETURN) || first->flags & WALK_NATIVE_SIGNAL)
+        return;
+    struct walk_native_registers registers = {.known = 1u << 7 | 1u << 16};
+    registers.value[7] = first->stack_pointer;
+    registers.value[16] = first->address - 1;
+    struct walk_native_range range = {first->stack_pointer, stack_high,
+                                      (const uint8_t *)(uintptr_t)first->stack_pointer};
+    struct walk_native_memory memory = {.ranges = &range, .range_count = 1, .load = load_self};
+    struct walk_native_stack stack = {.frames = frames, .capacity = FRAMES_MAX};
+    walk_native(&stack, &registers, modules, &memory, &cache);
+    size_t left = whole->count - from, at = 1;
+    frames[0].address++;
+    while (at < left && at < stack.count && frames[at].address == first[at].address)
+        at++;
+    add(&counts.asleep, 1);
+    add(&counts.asleep_root, stack.end == WALK_NATIVE_ROOT);
+    if (at == left && at == stack.count)
+        return;
+    static __thread uint64_t ours[FRAMES_MAX] __attribute__((tls_model("initial-exec")));
+    static __thread uint64_t truth[FRAMES_MAX] __attribute__((tls_model("initial-exec")));
+    add(&counts.asleep_different, 1);
+    list_addresses(ours, frames, stack.count);
+    list_addresses(truth, first, left);
+    keep_example(ours, stack.count, truth, left, at);
 }
 
 /* ------------------------------------------------------------------------------------------- sampling */
@@ -182,6 +230,7 @@ static void on_sample(int number, siginfo_t *info, void *context)
     int saved = errno;
     struct walk_native_stack stack = {.frames = frames, .capacity = FRAMES_MAX};
     walk(&stack, context);
+    compare_as_sleeper(&stack);
     /* libunwind takes the loader's lock: inside the loader it would wait for itself. */
     if (in_loader(&stack))
         add(&counts.skipped, 1);
@@ -357,6 +406,9 @@ static void put_counts(FILE *file)
                 {"skipped", counts.skipped},
                 {"rewritten", counts.rewritten},
                 {"steps", counts.steps},
+                {"asleep", counts.asleep},
+                {"asleep_root", counts.asleep_root},
+                {"asleep_different", counts.asleep_different},
                 {"libunwind_ns", counts.other_ns}};
     for (size_t index = 0; index < sizeof rows / sizeof rows[0]; index++)
         fprintf(file, "%s\"%s\": %llu", index ? ", " : "{", rows[index].name,

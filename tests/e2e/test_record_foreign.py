@@ -1,0 +1,176 @@
+"""sonde record with code that is not the interpreter's usual company: Fortran, another malloc, a JIT."""
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from samples import Grammar, Samples, record
+from test_attach import attach, running
+from test_record_native import Native, names_of
+from test_record_truth import of_program_only
+
+FORTRAN = """\
+module mesh
+  implicit none
+contains
+  subroutine refine(values, count)
+    real(8), intent(inout) :: values(:)
+    integer, intent(in) :: count
+    integer :: turn
+    do turn = 1, count
+      call smooth(values)
+    end do
+  contains
+    subroutine smooth(row)
+      real(8), intent(inout) :: row(:)
+      integer :: i
+      do i = 2, size(row)
+        row(i) = 0.5d0 * (row(i) + row(i - 1)) / sqrt(1.0d0 + row(i)**2)
+      end do
+    end subroutine
+  end subroutine
+end module
+
+function solve(count) bind(c, name="solve") result(last)
+  use iso_c_binding
+  use mesh
+  integer(c_int), value :: count
+  real(c_double) :: last
+  real(8) :: values(1000)
+  values = 1.0d0
+  call refine(values, count)
+  last = values(1000)
+end function
+"""
+
+
+def test_fortran(modern_launch):
+    """Functions of a module and within a function, called through C: their own names, file and lines."""
+    launch = modern_launch
+    if not shutil.which("gfortran"):
+        pytest.skip("no gfortran: tools/setup test")
+    source, library = launch.write("mesh.f90", FORTRAN), launch.folder / "libmesh.so"
+    options = ["-O2", "-g", "-fPIC", "-shared", "-fno-inline", "-fno-optimize-sibling-calls"]
+    subprocess.run(["gfortran", *options, source, "-o", library], check=True, cwd=launch.folder)
+    launch.write(
+        "x.py",
+        """
+        import ctypes
+        solve = ctypes.CDLL("./libmesh.so").solve
+        solve.restype = ctypes.c_double
+        def work(): return sum(solve(500) for _ in range(100))
+        print(round(work(), 6))
+        """,
+    )
+    plain = launch.plain("x.py")
+    done = record(launch, "x.py", rate=4000, more=["--native"])
+    assert (done.stdout, done.stderr, done.returncode) == (plain.stdout, b"", 0)
+    native = Native(launch)
+    native.assert_whole(500)
+    own = [
+        ([frame for frame in stack if frame.file.endswith("mesh.f90")], stack, count)
+        for stack, count, _ in native.running
+    ]
+    deepest = [(frames, stack, count) for frames, stack, count in own if len(frames) == 3]
+    assert sum(count for *_, count in deepest) > 0.8 * native.count(bool)
+    text = FORTRAN.splitlines()
+    for frames, stack, _ in deepest:
+        assert names_of(frames) == ["solve", "mesh::refine", "smooth"], stack
+        assert "work" in names_of(stack)[: stack.index(frames[0])], stack
+        assert "call refine" in text[frames[0].line - 1] and "call smooth" in text[frames[1].line - 1], stack
+        assert 12 <= frames[2].line <= 18, stack
+
+
+ALLOCATING = """
+    import os, sys, time
+    def held():
+        return [bytes(size % 5000) for size in range(0, 300000, 7)]
+    def churn(end):
+        while time.monotonic() < end:
+            held()
+    with open("/proc/self/maps") as maps:
+        print(sys.argv[1] in maps.read(), os.environ.get("LD_PRELOAD"), flush=True)
+    churn(time.monotonic() + float(sys.argv[2]))
+"""
+
+
+@pytest.fixture(params=["libjemalloc.so.2", "libtcmalloc_minimal.so.4"])
+def allocator(request):
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    found = re.search(rf"^\s*{re.escape(request.param)} .*x86-64.* => (.*)$", listed, re.MULTILINE)
+    if not found:
+        pytest.skip(f"no {request.param}: tools/setup test")
+    return found[1]
+
+
+def assert_allocates_in(native, allocator):
+    """Its frames are there, under the function that asked for memory, whatever it has for names."""
+    name = os.path.basename(allocator)
+    assert any(name in text for text in native.samples.data["strings"])
+    native.assert_whole(300)
+    codes, text = native.samples.data["codes"], native.samples.data["strings"]
+    inside = {text[code] for code, module in zip(codes["name"], codes["module"]) if text[module] == name}
+    stacks = [(names_of(stack), count) for stack, count, _ in native.running]
+    counted = collections.Counter()
+    for names, count in stacks:
+        counted["held" in names[: len(names) - 1]] += count if inside & set(names) else 0
+    assert counted[True] > 20 and counted[True] >= 0.9 * counted.total(), counted
+
+
+def test_another_malloc(modern_launch, allocator):
+    launch = modern_launch
+    launch.write("x.py", ALLOCATING)
+    environment = {"LD_PRELOAD": allocator, "PYTHONMALLOC": "malloc"}
+    words = ["x.py", os.path.basename(allocator), "0.7"]
+    done = record(launch, *words, rate=4000, more=["--native"], environment=environment)
+    assert (done.stdout, done.stderr, done.returncode) == (f"True {allocator}\n".encode(), b"", 0)
+    assert_allocates_in(Native(launch), allocator)
+
+
+def test_another_malloc_attached(modern_launch, allocator):
+    launch = modern_launch
+    launch.write("x.py", ALLOCATING)
+    environment = {"LD_PRELOAD": allocator, "PYTHONMALLOC": "malloc"}
+    with running(launch, "x.py", os.path.basename(allocator), "30", environment=environment) as process:
+        assert process.stdout.readline() == f"True {allocator}\n".encode()
+        done = attach(launch, process.pid, "--native", "-d", "1", rate=2000)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert process.poll() is None
+    assert_allocates_in(Native(launch), allocator)
+
+
+@pytest.fixture
+def jit(launch):
+    """A launcher of an interpreter whose JIT can be turned on; its environment does so."""
+    code = "import sys; print(sys._jit.is_available())"
+    done = launch.plain("-c", code) if launch.python.numbers >= (3, 14) else None
+    if not done or done.stdout != b"True\n":
+        pytest.skip(f"{launch.python} was built without a JIT")
+    launch.environment["PYTHON_JIT"] = "1"
+    assert launch.plain("-c", "import sys; print(sys._jit.is_enabled())").stdout == b"True\n"
+    return launch
+
+
+@pytest.mark.parametrize("native", [(), ("--native",)], ids=["python", "native"])
+def test_jit(jit, native):
+    """Code made at run time has no description: the Python stacks are right all the same."""
+    program = jit.program("grammar.py")
+    plain = jit.plain(program, "2")
+    done = record(jit, program, "3", rate=5000, more=native)
+    assert (done.stderr, done.returncode) == (plain.stderr, 0)
+    found, grammar = Samples(jit.folder / "out.sonde"), Grammar(program)
+    python = [row._replace(stack=tuple(filter(is_python, row.stack))) for row in found.rows]
+    stacks = [row.stack for row in of_program_only(python, grammar)]
+    assert len(stacks) > 2000
+    assert [stack for stack in stacks if not grammar.is_legal(stack)] == []
+    assert found.errors <= 0.001 * found.samples
+    if native:
+        counts = Native(jit).counts
+        assert counts["samples"] - counts["whole"] <= counts["guessed"], counts
+
+
+def is_python(frame):
+    return frame.line > 0 and (frame.file.endswith(".py") or frame.file.startswith("<"))
