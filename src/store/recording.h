@@ -131,7 +131,7 @@ enum sample_state {
     SAMPLE_NATIVE = 4,   /* the innermost frame was native code */
     SAMPLE_GC = 8,       /* the garbage collector was at work */
     SAMPLE_CUT = 16,     /* the stack was deeper than was recorded: its root end is missing */
-    SAMPLE_GUESSED = 32, /* some native frame rests on a guess */
+    SAMPLE_GUESSED = 32, /* some native frame rests on a guess, or the native root was not reached */
 };
 
 /* One stack as the sampler saw it, or several that were equal and followed one another. */

@@ -5,8 +5,8 @@
  *
  * Of a sleeping thread the kernel tells the stack pointer and the program counter (/proc/PID/task/TID/syscall) to
  * whoever might trace it. Nothing is sent to the thread: it never sees an interrupted call. The other registers are
- * not known: at a frame that needs one of them before it was found saved on the stack the walk ends, and the Python
- * frames tell the rest. Where the kernel refuses, a sleeping thread has its Python frames alone.
+ * not known: the first frame that needs the frame register rests on a guess (unwind/depth.h). Where the kernel refuses,
+ * a sleeping thread has its Python frames alone.
  */
 #ifndef SONDE_COLLECT_AGENT_NATIVE_STACK_H
 #define SONDE_COLLECT_AGENT_NATIVE_STACK_H
