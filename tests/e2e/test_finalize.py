@@ -365,7 +365,7 @@ def test_naming_on_another_machine(sonde, tmp_path):
     done = launch.run([sonde, *words, interpreter.executable, tmp_path / "x.py"])
     assert done.returncode == 0, done.stderr
     recorded = library.recording.read_bytes()
-    modules = json.loads(run(sonde, "info", "--json", library.recording))["modules"]
+    modules = json.loads(run(sonde, "info", "--json", library.recording))[0]["modules"]
     assert launch.run([sonde, "finalize", library.recording]).returncode == 0
     there = library.stacks("--internals")
     assert {"solver::norm(double*)", "square"} <= functions_in(there)

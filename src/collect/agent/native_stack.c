@@ -129,8 +129,10 @@ static bool walk(struct native_walker *walker, struct native_slot *slot,
     const struct walk_native_memory memory = {
         .ranges = ranges, .range_count = range_count, .load = load_safely, .context = &loaded};
     struct walk_native_stack stack = {.frames = slot->walked, .capacity = NATIVE_AREA_DEPTH};
-    if (!modules)
-        return false;
+    if (!modules) { /* the recorder has not come so far yet */
+        keep_stack(walker, registers, &ranges[0], head);
+        return head->flags & NATIVE_RAW;
+    }
     walk_native(&stack, registers, modules, &memory, &walker->cache);
     fill_head(slot, &stack, head);
     if (stack.met_unmapped)
