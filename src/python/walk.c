@@ -26,6 +26,7 @@ struct walking {
     bool trusted;            /* what the chain names from here on is mapped */
     bool outside;            /* the last frame met was where C called */
     bool at_top;             /* no frame on the data stack has been met */
+    bool full;               /* it ended because there was no more room */
     uint64_t calling_cframe; /* of the evaluator that called the one that we are in: 3.11, 3.12 */
 };
 
@@ -54,8 +55,10 @@ static bool give(struct walking *w, uint64_t frame, uint64_t code, int64_t offse
         return reject(w, WALK_TOO_DEEP);
     if (result->depth < w->capacity)
         w->frames[result->count++] = (struct walk_frame){code, frame, (int32_t)offset, flags};
+    else
+        w->full = w->thread->stop_when_full;
     result->depth++;
-    return true;
+    return !w->full;
 }
 
 static bool on_c_stack(const struct walking *w, uint64_t address, size_t size)
@@ -354,14 +357,19 @@ static bool take_frame(struct walking *w, const struct found *found)
     return leave_evaluator(w, found);
 }
 
+/* The frames on the data stack descend, so that only garbage taken for generators can lead in a circle. It comes by
+ * the frame that was met when so many had been met as a power of two. */
 static bool follow_frames(struct walking *w, uint64_t frame)
 {
+    uint64_t met = 0;
     for (uint32_t visited = 0; frame; visited++) {
         struct found found;
-        if (visited > 2 * MOST_FRAMES)
-            return reject(w, WALK_TOO_DEEP);
         if (!read_frame(w, frame, &found) || !take_frame(w, &found))
             return false;
+        if (visited > 2 * MOST_FRAMES || frame == met)
+            return reject(w, WALK_TOO_DEEP);
+        if ((visited & (visited - 1)) == 0)
+            met = frame;
         frame = found.previous;
     }
     return reach_bottom(w);
@@ -383,11 +391,16 @@ static bool begin_stack(struct walking *w, uint64_t *frame)
     return layout->chain != LAYOUT_CFRAMES || read_cframe(w, *frame, frame);
 }
 
+/* What the outermost frame proves is that the chain did not end too early. One that fills the array has not ended;
+ * that each of its frames is where it says is proved by the frame below, the last one's by the first that has no room:
+ * it was placed on the data stack, too. Wrong links are made where a frame is being pushed, which is the innermost
+ * one, so that what lies further out than the array reaches can add no doubt. */
 static void walk_data_stack(struct walking *w)
 {
     uint64_t frame;
     w->boundary = w->at_top = w->outside = true;
-    if (!begin_stack(w, &frame) || !follow_frames(w, frame))
+    bool ended = begin_stack(w, &frame) && follow_frames(w, frame);
+    if (!ended && !w->full)
         return;
     bool unlinked = w->stack.chunk && w->stack.cursor != first_slot(w);
     if (w->result.depth)
@@ -443,7 +456,7 @@ static void walk_frame_objects(struct walking *w)
         memory_view(&w->process->memory, true, w->thread->state + w->layout->thread_frame, copy, sizeof copy);
     if (!word)
         reject(w, WALK_UNREADABLE);
-    else if (follow_frame_objects(w, memory_word(word)) && w->result.depth)
+    else if (follow_frame_objects(w, memory_word(word)) ? w->result.depth > 0 : w->full)
         w->result.status = WALK_OK;
 }
 

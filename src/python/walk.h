@@ -72,6 +72,8 @@ struct walk_thread {
     uint64_t state;     /* address of its PyThreadState */
     uint64_t stack_low; /* its C stack, which is mapped: [low, high); 0, 0 = not known */
     uint64_t stack_high;
+    bool
+        stop_when_full; /* do not go on to count those for which there is no room: `depth` is one more then */
 };
 
 /* Frames that only Python's own machinery has are left out. */

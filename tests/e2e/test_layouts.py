@@ -132,11 +132,13 @@ def test_lines_are_those_of_python(walked):
 
 def check_steps(text, python, most, allowed):
     print(python, text)
-    counts = {name: int(count) for name, count in re.findall(r"\b(steps|changes|wrong|rejected) (\d+)", text)}
+    words = re.findall(r"\b(steps|changes|cut|wrong|rejected) (\d+)", text)
+    counts = {name: int(count) for name, count in words}
     assert counts["wrong"] == 0, text
     assert counts["steps"] >= most
     assert counts["changes"] > 20
     assert counts["rejected"] <= allowed * most, text
+    return counts
 
 
 # 3.9 hides the callers all the while that an exception thrown through a generator is handled; 3.11 and 3.12
@@ -147,6 +149,13 @@ ALLOWED = {(3, 9): 0.1, (3, 10): 0.001, (3, 11): 0.01, (3, 12): 0.015}
 def test_every_instruction_of_a_thread_that_walks_itself(walked, python):
     text = walked("stepped", str(STEPS))
     check_steps(text, python, STEPS, ALLOWED.get(python.numbers, 0.002))
+
+
+def test_every_instruction_with_less_room_than_frames(walked, python):
+    """A walk that ends before the outermost frame accepts no stack that one to the end would reject."""
+    text = walked("stepped", str(STEPS // 4), "4")
+    counts = check_steps(text, python, STEPS // 4, ALLOWED.get(python.numbers, 0.002))
+    assert counts["cut"] > counts["steps"] / 4
 
 
 def test_every_instruction_of_a_stopped_thread(walked, python):

@@ -170,6 +170,30 @@ static void test_small_array(void **state)
     assert_int_equal(result.depth, 5);
 }
 
+/* The frame that finds no room is the last that is looked at, and has to be where it belongs. */
+static void test_stop_when_full(void **state)
+{
+    (void)state;
+    static struct image image;
+    const struct walk_thread thread = {.state = BASE + STATE, .stop_when_full = true};
+    draw(&image);
+    put_word(&image, SECOND + layout.frame_previous, 16); /* nobody gets there */
+    struct walk result = walk_frames(&image.process, &thread, image.frames, 3);
+    assert_int_equal(result.status, WALK_OK);
+    assert_int_equal(result.count, 3);
+    assert_int_equal(result.depth, 4);
+    assert_int_equal(image.frames[1].flags, WALK_ENTRY);
+    assert_int_equal(walk_frames(&image.process, &thread, image.frames, 5).status, WALK_REJECTED);
+    draw(&image);
+    put_word(&image, LEAF + layout.frame_previous, BASE + GENERATOR);
+    result = walk_frames(&image.process, &thread, image.frames, 2);
+    assert_int_equal(result.reason, WALK_MISPLACED);
+    draw(&image);
+    put_word(&image, GENERATOR + layout.frame_previous, BASE + SHIM); /* in a circle */
+    result = walk_frames(&image.process, &thread, image.frames, 16);
+    assert_int_equal(result.reason, WALK_TOO_DEEP);
+}
+
 static void test_hidden_and_starting(void **state)
 {
     (void)state;
@@ -322,15 +346,11 @@ static void test_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_small_array),
-        cmocka_unit_test(test_hidden_and_starting),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_unlinked),
-        cmocka_unit_test(test_rejections),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_reused_address),
+        cmocka_unit_test(test_whole),          cmocka_unit_test(test_small_array),
+        cmocka_unit_test(test_stop_when_full), cmocka_unit_test(test_hidden_and_starting),
+        cmocka_unit_test(test_empty),          cmocka_unit_test(test_unlinked),
+        cmocka_unit_test(test_rejections),     cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_cache),          cmocka_unit_test(test_reused_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,7 +184,7 @@ static void find_stack(struct walk_thread *thread, const struct walk_process *pr
 static struct walk walk_python(const struct walk_process *process, struct sample_slot *slot, uint64_t state,
                                const ucontext_t *context)
 {
-    struct walk_thread thread = {.state = state};
+    struct walk_thread thread = {.state = state, .stop_when_full = true};
     if (!state)
         return (struct walk){.status = WALK_EMPTY};
     find_stack(&thread, process, slot, context);
@@ -222,9 +222,8 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
         return true;
     }
     slot->state = state;
-    struct sample_record record = {.count = count, .state = SAMPLE_RUNNING};
-    if (walk.depth > walk.count)
-        record.state |= SAMPLE_CUT;
+    struct sample_record record = {.count = count,
+                                   .state = SAMPLE_RUNNING | (walk.depth > walk.count ? SAMPLE_CUT : 0)};
     struct extra_frames extra = {0};
     if (state)
         record.state |= extra_frames_find(&extra, area, slot, &reader->process, tasks_of(reader),
@@ -259,9 +258,9 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
     if (walk.status == WALK_REJECTED)
         return still(context) && reject(area, slot, walk.reason, count, 0);
     struct extra_frames extra = {0};
-    struct sample_record record = {.count = count};
+    struct sample_record record = {.count = count, .state = walk.depth > walk.count ? SAMPLE_CUT : 0};
     if (slot->state)
-        record.state =
+        record.state |=
             extra_frames_find(&extra, area, slot, &process, tasks_of(reader), reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &process, walk.count, &extra);
     struct native_part native = {.slot = native_slot_of(reader, area, slot)};

@@ -193,20 +193,23 @@ static void on_step(int number, siginfo_t *information, void *context)
     (void)number, (void)information;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     stepped.stack_low = (uint64_t)registers[REG_RSP];
-    struct walk walk = walk_frames(&process, &stepped, step_rule_space(&rule), STEP_RULE_FRAMES);
+    struct walk walk = walk_frames(&process, &stepped, step_rule_space(&rule), rule.capacity);
     step_rule_take(&rule, &walk);
     if (rule.steps >= most_steps)
         registers[REG_EFL] &= ~0x100;
 }
 
-/* From here on the thread traps after every instruction, and walks itself in the handler. */
-EXPORT void self_step_begin(uint64_t most)
+/* From here on the thread traps after every instruction, and walks itself in the handler: `capacity` frames
+ * (0 = all that it has). */
+EXPORT void self_step_begin(uint64_t most, uint32_t capacity)
 {
     struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGTRAP, &action, NULL);
     stepped = this_thread();
+    stepped.stop_when_full = true;
     most_steps = most;
     memset(&rule, 0, sizeof rule);
+    rule.capacity = capacity ? capacity : STEP_RULE_FRAMES;
     __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
 }
 

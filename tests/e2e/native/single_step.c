@@ -15,7 +15,7 @@
 /* The child writes here what self_mark says. */
 enum { ADDRESSES_FD = 100, ADDRESSES = 5 };
 
-static struct step_rule rule;
+static struct step_rule rule = {.capacity = STEP_RULE_FRAMES};
 static struct code_cache codes;
 
 static int fail(const char *what)

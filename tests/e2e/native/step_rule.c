@@ -10,14 +10,20 @@ static bool same(const struct walk_frame *one, const struct walk_frame *other, u
     return true;
 }
 
-static bool may_follow(const struct walk_frame *before, uint32_t count_before, const struct walk_frame *after,
-                       uint32_t count_after)
+/* Whether the second stack is the first with one frame more on top. */
+static bool is_pushed(const struct step_rule *rule, unsigned one, unsigned other)
 {
-    if (count_after == count_before)
-        return same(before, after, count_after);
-    if (count_after == count_before + 1)
-        return same(before, after + 1, count_before);
-    return count_after + 1 == count_before && same(before + 1, after, count_after);
+    uint32_t below = rule->count[other] - 1;
+    if (!rule->count[other] || !same(rule->frames[one], rule->frames[other] + 1, below))
+        return false;
+    return rule->count[one] == below || (rule->cut[other] && rule->count[one] == rule->capacity);
+}
+
+static bool may_follow(const struct step_rule *rule, unsigned before, unsigned after)
+{
+    bool equal = rule->count[before] == rule->count[after] &&
+                 same(rule->frames[before], rule->frames[after], rule->count[after]);
+    return equal || is_pushed(rule, before, after) || is_pushed(rule, after, before);
 }
 
 static void describe(const struct step_rule *rule, const struct walk *walk, char out[STEP_RULE_TEXT])
@@ -45,11 +51,14 @@ void step_rule_take(struct step_rule *rule, const struct walk *walk)
         return;
     rule->accepted++;
     unsigned last = rule->last;
-    bool fits = may_follow(rule->frames[last], rule->count[last], rule->frames[!last], walk->count);
-    if (rule->primed && (!fits || walk->count != walk->depth) && !rule->wrong++)
-        describe(rule, walk, rule->first_wrong);
-    rule->changes += rule->primed && walk->count != rule->count[last];
+    uint64_t leaf = rule->frames[last][0].frame;
     rule->count[!last] = walk->count;
+    rule->cut[!last] = walk->depth > walk->count;
+    rule->cuts += rule->cut[!last];
+    bool fits = may_follow(rule, last, !last) && (!rule->cut[!last] || walk->count == rule->capacity);
+    if (rule->primed && !fits && !rule->wrong++)
+        describe(rule, walk, rule->first_wrong);
+    rule->changes += rule->primed && leaf != rule->frames[!last][0].frame;
     rule->last = !last;
     rule->primed = true;
 }
@@ -60,9 +69,10 @@ void step_rule_text(const struct step_rule *rule, char *out, size_t size)
     for (int i = 0; i < WALK_REASONS; i++)
         rejected += rule->rejected[i];
     int used = snprintf(
-        out, size, "steps %llu accepted %llu empty %llu changes %llu wrong %llu rejected %llu",
+        out, size, "steps %llu accepted %llu empty %llu changes %llu cut %llu wrong %llu rejected %llu",
         (unsigned long long)rule->steps, (unsigned long long)rule->accepted, (unsigned long long)rule->empty,
-        (unsigned long long)rule->changes, (unsigned long long)rule->wrong, (unsigned long long)rejected);
+        (unsigned long long)rule->changes, (unsigned long long)rule->cuts, (unsigned long long)rule->wrong,
+        (unsigned long long)rejected);
     for (int i = 0; i < WALK_REASONS && used < (int)size; i++)
         if (rule->rejected[i])
             used += snprintf(out + used, size - used, "; %s: %llu, first in %s",

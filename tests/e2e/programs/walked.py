@@ -461,10 +461,10 @@ def everything():
     return scope["everything"]
 
 
-def stepped(most):
-    """Under the trap flag, each instruction walked in the handler."""
+def stepped(most, capacity=0):
+    """Under the trap flag, each instruction walked in the handler; so many frames, or all."""
     run_all = everything()
-    library.self_step_begin(ctypes.c_uint64(most))
+    library.self_step_begin(ctypes.c_uint64(most), capacity)
     while library.self_steps_left():
         run_all()
     library.self_step_end(buffer, SIZE)
