@@ -50,6 +50,7 @@ INTERPOSED = {
         *("nanosleep", "clock_nanosleep", "usleep", "sleep", "poll", "ppoll", "select", "pselect"),
         *("epoll_wait", "epoll_pwait", "sem_timedwait", "semtimedop"),
     },
+    "src/collect/agent/seccomp_watch.c": {"prctl", "syscall"},
 }
 FUNCTION_LINES, FILE_LINES = 70, 800
 

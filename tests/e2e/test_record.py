@@ -10,6 +10,8 @@ import pytest
 from samples import Samples, record
 from screen import Screen
 
+CUT = 16  # the bit of a sample's state: its outermost frames are missing
+
 
 def test_sleeping_threads_are_seen(launch):
     launch.write(
@@ -116,8 +118,8 @@ def test_too_short_to_be_sampled(modern_launch):
         assert b"Samples: " in done.stderr.splitlines()[-1]
 
 
-def test_cost_of_deep_stacks_is_told(launch):
-    """To walk 50,000 frames takes long, and that is not taken for a loss of the CPU."""
+def test_deep_stacks_are_cut(launch):
+    """Of 50,000 frames the innermost are kept, and no others are walked: that would take most of the time."""
     if launch.python.numbers < (3, 11):
         pytest.skip("recursion needs C stack there")
     launch.write(
@@ -129,13 +131,63 @@ def test_cost_of_deep_stacks_is_told(launch):
             if levels: return descend(levels - 1)
             end = time.process_time() + 0.3
             while time.process_time() < end: pass
+            time.sleep(0.1)
         descend(50000)
         """,
     )
     assert record(launch, "x.py").returncode == 0
-    about = Samples(launch.folder / "out.sonde").data["meta"]
-    looks = int(about["achieved_hz"]) * int(about["elapsed_ns"]) / 1e9
-    assert int(about["overhead_ns"]) > 20e3 * looks
+    found = Samples(launch.folder / "out.sonde")
+    deep = [state for row, state in zip(found.rows, found.data["samples"]["state"]) if len(row.stack) == 1024]
+    assert len(deep) > 30 and all(int(state) & CUT for state in deep)
+    about = found.data["meta"]
+    assert int(about["overhead_ns"]) < 0.2 * int(about["elapsed_ns"])
+
+
+def test_children_that_are_not_looked_at(launch):
+    """A forked child that ends, or execs, before its first sample is due costs a sampler that does nothing.
+    That is counted."""
+    launch.write(
+        "x.py",
+        """
+        import os
+        for turn in range(40):
+            child = os.fork()
+            if not child:
+                os.execv("/bin/true", ["true"]) if turn % 2 else os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        """,
+    )
+    assert record(launch, "x.py", rate=1).returncode == 0
+    found = Samples(launch.folder / "out.sonde")
+    assert len(found.data["processes"]["pid"]) - 1 <= 10  # one, but for improbable looks
+    assert int(found.data["meta"]["overhead_ns"]) > 40 * 2000
+
+
+def test_children_are_recorded_from_their_fork_on(launch):
+    launch.write(
+        "x.py",
+        """
+        import os, time
+        before = time.monotonic_ns()
+        child = os.fork()
+        after = time.monotonic_ns()
+        if child == 0:
+            print(os.getpid(), os.getppid(), before, after, flush=True)
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end: pass
+            os._exit(0)
+        os.waitpid(child, 0)
+        """,
+    )
+    done = record(launch, "x.py", rate=50)
+    pid, parent, before, after = map(int, done.stdout.split())
+    found = Samples(launch.folder / "out.sonde")
+    processes = found.data["processes"]
+    row = processes["pid"].tolist().index(pid)
+    assert processes["pid"][processes["parent"][row]] == parent
+    assert before < processes["start_ns"][row] < after
+    owners = found.data["threads"]["process"].tolist()
+    assert sum(sample.count for sample in found.rows if owners[sample.thread] == row) > 5
 
 
 def test_two_writers_of_one_file(modern_launch):

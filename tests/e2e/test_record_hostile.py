@@ -242,9 +242,9 @@ PROCESSES = {
 
 # Calls that a sandbox refuses: process_vm_readv and -writev, ptrace, perf_event_open, pidfd_open,
 # rt_tgsigqueueinfo, sched_setattr. The program says so itself, and what it starts has it from it.
+# PUNISHED are numbers of calls, ANSWER is what the kernel does about them, ACT is the call that says so.
 SANDBOX = """
 import ctypes, errno, os, subprocess, sys
-REFUSED = (310, 311, 101, 298, 434, 297, 314)
 class Step(ctypes.Structure):
     _fields_ = [("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte)]
     _fields_ += [("k", ctypes.c_uint)]
@@ -252,13 +252,13 @@ class Filter(ctypes.Structure):
     _fields_ = [("count", ctypes.c_ushort), ("steps", ctypes.POINTER(Step))]
 load, equal, give = 0x20, 0x15, 0x06
 steps = [Step(load, 0, 0, 0)]
-for number in REFUSED:
-    steps += [Step(equal, 0, 1, number), Step(give, 0, 0, 0x50000 | errno.EPERM)]
+for number in PUNISHED:
+    steps += [Step(equal, 0, 1, number), Step(give, 0, 0, ANSWER)]
 steps.append(Step(give, 0, 0, 0x7fff0000))
 libc = ctypes.CDLL(None)
 spin(0.3)
 filter = Filter(len(steps), (Step * len(steps))(*steps))
-print(libc.prctl(38, 1, 0, 0, 0), libc.prctl(22, 2, ctypes.byref(filter), 0, 0), flush=True)
+print(libc.prctl(38, 1, 0, 0, 0), ACT, flush=True)
 spin(0.3)
 child = os.fork()
 if child == 0:
@@ -318,19 +318,64 @@ def test_threads_that_block_all_signals_are_sampled(chosen_launch):
     assert running > 50
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the calls are those of x86-64")
-def test_a_sandbox(chosen_launch):
-    """Where calls are refused the program goes on; what can be sampled is, and of the rest it is said."""
-    launch = chosen_launch
-    program = write(launch, SANDBOX)
+def sandbox(launch, punished, answer, act="libc.prctl(22, 2, ctypes.byref(filter), 0, 0)"):
+    """Runs it with and without sonde, and gives what was recorded."""
+    text = SANDBOX.replace("PUNISHED", str(punished)).replace("ANSWER", answer).replace("ACT", act)
+    program = write(launch, text)
     plain = launch.plain(program)
     done = record(launch, program)
     assert plain.stdout.startswith(b"0 0\n"), plain.stderr.decode()
     assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode)
+    return done, Samples(launch.folder / "out.sonde")
+
+
+X86_64 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="calls have other numbers here")
+
+
+@X86_64
+def test_a_sandbox(chosen_launch):
+    """Where calls are refused the program goes on; what can be sampled is, and of the rest it is said."""
+    refused = (310, 311, 101, 298, 434, 297, 314)
+    done, found = sandbox(chosen_launch, refused, "0x50000 | errno.EPERM")
     assert b"runs without being recorded" in done.stderr and done.stderr.count(b"\n") == 1
-    found = Samples(launch.folder / "out.sonde")
     assert found.counts("spin")["spin"] > 20
     assert found.noted("cannot be read") > 0
+
+
+@X86_64
+@pytest.mark.parametrize("act", ["libc.prctl(22, 2", "libc.syscall(317, 1, 0"])
+def test_a_deadly_sandbox(chosen_launch, act):
+    """Where the program would be killed for our calls none is made any more, which is said."""
+    punished = (310, 311, 101, 319, 297)
+    done, found = sandbox(chosen_launch, punished, "0x80000000", act + ", ctypes.byref(filter), 0, 0)")
+    assert done.stderr == b""
+    assert found.counts("spin")["spin"] > 20
+    assert found.noted("a seccomp filter kills") > 20
+    assert found.noted("processes not followed") == 2
+    assert len(found.data["processes"]["pid"]) == 2  # the first row is none
+
+
+@X86_64
+def test_a_sandbox_that_was_refused(chosen_launch):
+    """A filter that the kernel does not take changes nothing."""
+    launch = chosen_launch
+    program = write(
+        launch,
+        """
+        import ctypes, os
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl.argtypes = [ctypes.c_long] * 5
+        for filter in (None, 8, 1 << 60):
+            print(libc.prctl(22, 2, filter or 0, 0, 0), ctypes.get_errno())
+        print(libc.syscall(317, 99, 0, None), ctypes.get_errno())
+        spin(0.4)
+        """,
+    )
+    plain = launch.plain(program)
+    assert record(launch, program).stdout == plain.stdout
+    found = Samples(launch.folder / "out.sonde")
+    assert found.counts("spin")["spin"] > 20
+    assert found.noted("seccomp") == 0
 
 
 def test_no_call_is_interrupted(chosen_launch):

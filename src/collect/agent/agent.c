@@ -18,6 +18,7 @@
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/sampler.h"
+#include "collect/agent/seccomp_watch.h"
 #include "collect/agent/start.h"
 
 static struct session session;
@@ -28,7 +29,8 @@ static void fill_hello(struct session_hello *hello, enum session_message message
     *hello = (struct session_hello){.version = SESSION_VERSION,
                                     .message = message,
                                     .pid = (uint64_t)getpid(),
-                                    .parent_pid = (uint64_t)getppid()};
+                                    .parent_pid = (uint64_t)getppid(),
+                                    .sender_pid = (uint64_t)getpid()};
 }
 
 /* Sent along, because a process may be gone by the time that the recorder looks for it. */
@@ -71,17 +73,14 @@ static void *map_shared(uint64_t bytes, int *fd)
 }
 
 /* Tells the recorder of the memory, and keeps nothing open. NULL when there is no recorder any more. */
-static void *announce(void *memory, uint64_t bytes, int fd, enum session_message message)
+static void *announce(void *memory, int fd, struct session_hello *hello)
 {
-    struct session_hello hello;
-    fill_hello(&hello, message);
-    hello.arena_bytes = bytes;
-    describe_program(&hello);
-    int sent = session_send(&session, &hello, fd);
+    describe_program(hello);
+    int sent = session_send(&session, hello, fd);
     close(fd);
     if (sent == 0)
         return memory;
-    munmap(memory, bytes);
+    munmap(memory, hello->arena_bytes);
     return NULL;
 }
 
@@ -92,7 +91,8 @@ static struct arena *open_arena(uint32_t python, enum session_message purpose)
         purpose == SESSION_LINES ? arena_line_limits_within(most_bytes) : arena_limits_within(most_bytes);
     uint64_t bytes = arena_bytes(&limits);
     int fd;
-    struct arena *arena = allowed_bytes(bytes) < bytes / 2 ? NULL : map_shared(bytes, &fd);
+    bool possible = !seccomp_watch_is_deadly() && allowed_bytes(bytes) >= bytes / 2;
+    struct arena *arena = possible ? map_shared(bytes, &fd) : NULL;
     if (!arena)
         return NULL;
     bool counter = clock_has_counter();
@@ -102,10 +102,13 @@ static struct arena *open_arena(uint32_t python, enum session_message purpose)
     arena->ns_per_tick = counter ? 0.0 : 1.0;
     arena->python = python;
     arena_format(arena, &limits);
-    return announce(arena, bytes, fd, purpose);
+    struct session_hello hello;
+    fill_hello(&hello, purpose);
+    hello.arena_bytes = bytes;
+    return announce(arena, fd, &hello);
 }
 
-static struct sample_area *open_sample_area(uint32_t python)
+static struct sample_area *open_sample_area(const struct sampled_process *process)
 {
     uint64_t bytes = sizeof(struct sample_area), with_native = bytes + sizeof(struct native_area);
     if (session.native && allowed_bytes(with_native) == with_native)
@@ -114,10 +117,18 @@ static struct sample_area *open_sample_area(uint32_t python)
     struct sample_area *area = allowed_bytes(bytes) < bytes ? NULL : map_shared(bytes, &fd);
     if (!area)
         return NULL;
-    sample_area_format(area, bytes, (uint64_t)getpid(), session.sample_period_ns, python);
+    sample_area_format(area, bytes, process->pid, session.sample_period_ns, process->python);
+    area->start_ticks = process->since.ticks;
+    area->start_ns = process->since.ns;
     area->cpu_clock = session.cpu_clock;
     area->tasks = session.tasks;
-    return announce(area, bytes, fd, SESSION_SAMPLES);
+    struct session_hello hello;
+    fill_hello(&hello, SESSION_SAMPLES);
+    hello.arena_bytes = bytes;
+    hello.pid = process->pid;
+    hello.parent_pid = process->parent_pid;
+    hello.start_ns = process->since.ns;
+    return announce(area, fd, &hello);
 }
 
 static void call_at_fork(void (*before)(void), void (*child)(void))

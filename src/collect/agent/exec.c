@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/agent/sampler.h"
+#include "collect/agent/seccomp_watch.h"
 #include "collect/agent/session.h"
 
 #define EXPORT        __attribute__((visibility("default")))
@@ -140,11 +141,13 @@ static bool write_preload(char *out, const char *existing)
 }
 
 /* Copies the environment into `out` (room for two more entries and the end) with the session added; false when
- * it should go on unchanged: not following, another sonde's session is there, or the agent cannot be seen from
- * here (a chroot), where the loader would complain about it. */
+ * it should go on unchanged: not following, another sonde's session is there, the agent cannot be seen from
+ * here (a chroot), where the loader would complain about it, or it would be killed. */
 static bool add_session(char *const *environment, char **out, char *preload)
 {
-    if (!agent_path || access(agent_path, R_OK) != 0)
+    if (agent_path && seccomp_watch_is_deadly())
+        sampler_note_unfollowed();
+    if (!agent_path || seccomp_watch_is_deadly() || access(agent_path, R_OK) != 0)
         return false;
     const char *existing = "";
     size_t entries = 0;

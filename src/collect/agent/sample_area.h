@@ -98,10 +98,8 @@ struct sample_area {
     uint32_t cpu_clock; /* 1 = samples stand for CPU time: sleeping threads give none */
     uint32_t tasks;     /* 1 = samples show the tasks of asyncio and who awaits them */
     uint32_t python;
-    uint32_t stop;    /* set by the recorder, or before an exec: no more samples */
-    uint32_t sampler; /* process id of the sampler; 0 = none */
-    uint32_t drains;  /* counted by the recorder, whenever it empties the rings */
-    uint32_t sending; /* the sampler is about to send a signal */
+    uint32_t stop;   /* set by the recorder, or before an exec: no more samples */
+    uint32_t drains; /* counted by the recorder, whenever it empties the rings */
 
     uint32_t code_count, text_used, slot_count;
     uint32_t made_up_count; /* of the codes: those that are made up */
@@ -114,12 +112,15 @@ struct sample_area {
     uint64_t idle;              /* sleeping threads, from outside */
     uint64_t stateless;         /* threads without a Python state */
     uint64_t unasked;           /* running threads, when the program uses every real-time signal itself */
+    uint64_t forbidden;         /* running threads, when the program would be killed for our system calls */
+    uint64_t unfollowed;        /* processes that it started then */
     uint64_t lost_full;         /* the ring was full */
     uint64_t lost_threads;      /* no slot was free */
     uint64_t lost_held;         /* from outside: the thread could not be held */
     uint64_t rejected[WALK_REASONS];
     uint64_t sampler_cpu_ns;
     uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */
+    uint64_t fork_ns;                /* that its forked children took to start their samplers */
 
     uint32_t index[SAMPLE_AREA_INDEX]; /* row + 1 */
     struct sample_code codes[SAMPLE_AREA_CODES];

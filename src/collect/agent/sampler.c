@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,12 +24,12 @@
 #include "collect/agent/own_signal.h"
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
+#include "collect/agent/sampler_process.h"
+#include "collect/agent/seccomp_watch.h"
 #include "collect/agent/stack_sample.h"
 #include "collect/agent/thread_watch.h"
 
 #define DISPLACED_TICKS    (1u << 18) /* about 100 us: a handler that took longer may have lost its CPU */
-#define STACK_BYTES        (256 * 1024)
-#define TLS_BYTES          8192 /* copied from either side of the thread pointer */
 #define TRIES_MAX          5
 #define PATIENCE_TICKS     200 /* how long a paused sampler waits for the end of an exec */
 #define PATIENCE_MS        500 /* how long the program's start waits for the recorder to have read its code */
@@ -37,14 +37,21 @@
 #define SILENCE_NS         5000000000u
 #define SILENCE_WAIT_US    100000
 #define ARRIVAL_TRIES      2000 /* turns left to others, until a signal that is on its way has come */
+#define FILTERS_NS         100000000u
 
 static struct stack_reader reader;
 static struct native_walker native;
 static struct native_watch libraries;
-static struct sample_area *area; /* of this process; NULL = not sampled */
-static struct sample_area *(*open_area)(uint32_t python);
+static struct sample_area *area; /* of this process; NULL = there is none yet, or no sampling */
+static struct sample_area
+    *inherited; /* of the process that we were forked from, or an ancestor; NULL = none */
+static struct sampled_process process; /* pid 0 = not sampled */
+static uint64_t unseen_since_ns;       /* since when nobody has looked at it */
+static sampler_open_area *open_area;
+static uint32_t forking; /* the child has not left its fork yet, and still writes to the inherited area */
 static uint32_t paused;
-static bool is_main; /* the process that the recorder started */
+static uint32_t sending; /* the sampler is about to send a signal */
+static bool is_main;     /* the process that the recorder started */
 
 static struct watched *watched; /* one for each slot */
 static struct thread_watch watch;
@@ -110,28 +117,31 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* After this the sampler sends no more; one that somebody has killed or stopped while it was sending never says so,
- * and is not waited for any longer. */
-static void pause_sampler(void)
+/* After this the sampler sends no more. One that somebody has killed while it was sending never says so, one that
+ * somebody has stopped not soon: neither is waited for. False when it was given up. */
+static bool pause_sampler(void)
 {
     __atomic_store_n(&paused, 1, __ATOMIC_SEQ_CST);
     uint64_t until_ns = clock_monotonic_ns() + SENDER_PATIENCE_NS;
-    while (__atomic_load_n(&area->sending, __ATOMIC_SEQ_CST) && clock_monotonic_ns() < until_ns)
+    bool in_time = true;
+    while (in_time && __atomic_load_n(&sending, __ATOMIC_SEQ_CST) && sampler_process_is_there()) {
         sched_yield();
-    __atomic_store_n(&area->sending, 0, __ATOMIC_SEQ_CST);
+        in_time = clock_monotonic_ns() < until_ns;
+    }
+    __atomic_store_n(&sending, 0, __ATOMIC_SEQ_CST);
+    return in_time;
 }
 
-/* See own_signal.h. */
-static void hold_signals(bool held)
+void sampler_hold(bool held)
 {
-    if (!area)
+    if (!process.pid)
         return;
     if (held)
         pause_sampler();
     else
         __atomic_store_n(&paused, 0, __ATOMIC_SEQ_CST);
     /* Those on their way to other threads arrive when these run; they may have to wait for a CPU. */
-    for (uint32_t place = 0; held && place < area->slot_count; place++)
+    for (uint32_t place = 0; held && area && place < area->slot_count; place++)
         for (int tries = 0;
              tries < ARRIVAL_TRIES && __atomic_load_n(&area->slots[place].pending, __ATOMIC_ACQUIRE); tries++)
             sched_yield();
@@ -148,16 +158,18 @@ static void send_signal(struct thread_watch *unused, uint32_t place)
     info.si_pid = (pid_t)area->pid;
     info.si_uid = getuid();
     info.si_value.sival_int = (int)place;
-    __atomic_store_n(&area->sending, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sending, 1, __ATOMIC_SEQ_CST);
     info.si_signo = number = own_signal_number();
-    if (!number)
+    if (seccomp_watch_is_deadly())
+        area->forbidden += __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
+    else if (!number)
         area->unasked += __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
     else if (!__atomic_load_n(&paused, __ATOMIC_SEQ_CST) && !area->stop) {
         __atomic_store_n(&slot->pending, 1, __ATOMIC_RELEASE);
         if (syscall(SYS_rt_tgsigqueueinfo, (pid_t)area->pid, (pid_t)slot->tid, number, &info) != 0)
             __atomic_store_n(&slot->pending, 0, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&area->sending, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sending, 0, __ATOMIC_SEQ_CST);
 }
 
 static uint64_t find_state(struct thread_watch *unused, uint32_t place)
@@ -206,21 +218,22 @@ static void attend_libraries(void)
         stack_sample_find_tasks(&reader, asyncio_table_find());
 }
 
-static int run_sampler(void *unused)
+/* Filters of system calls that we have not seen being put on. */
+static void attend_filters(void)
 {
-    (void)unused;
-    if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
-        for (int fd = 0; fd < 65536; fd++)
-            close(fd);
-    prctl(PR_SET_NAME, "sonde-sampler");
-    struct task_folder folder;
+    static uint64_t next_ns;
+    uint64_t now_ns = clock_monotonic_ns();
+    const struct task main_thread = {.tid = (uint32_t)area->pid};
+    if (now_ns < next_ns)
+        return;
+    next_ns = now_ns + FILTERS_NS;
+    seccomp_watch_compare(task_list_filters(&main_thread, (uint32_t)area->pid));
+}
+
+static void sample_until_end(struct task_folder *folder)
+{
     uint32_t waited = 0;
-    thread_watch_ask_for_short_turns();
-    allow_descriptors();
-    if (!task_list_open_folder(&folder, (uint32_t)area->pid))
-        return 0;
-    watch.random = clock_counter() | 1;
-    while (!area->stop && thread_watch_refresh(&watch, &folder)) {
+    while (!area->stop && thread_watch_refresh(&watch, folder)) {
         thread_watch_wait(&watch);
         if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST)) {
             if (++waited > PATIENCE_TICKS)
@@ -232,73 +245,93 @@ static int run_sampler(void *unused)
             usleep(SILENCE_WAIT_US);
             continue;
         }
+        attend_filters();
         attend_libraries();
         thread_watch_look(&watch);
         area->sampler_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
     thread_watch_finish(&watch);
-    area->sampler = 0;
+}
+
+/* Exchanges the area that we were forked with for one of our own. The rows of the parent, or of an older ancestor,
+ * stay: they are right for us too, until we load something. */
+static void leave_area(void)
+{
+    static struct sample_area *lender; /* whose rows they are */
+    bool had_rows = reader.native && native.area->table_at;
+    struct sample_area *own = open_area(&process);
+    if (reader.native) {
+        native_stack_after_fork(&native, own ? native_area_of(own) : NULL, inherited->pid);
+        reader.native = native.area ? &native : NULL;
+    }
+    struct sample_area *unused = had_rows ? lender : inherited;
+    lender = had_rows ? inherited : lender;
+    area = own;
+    inherited = NULL;
+    if (unused)
+        munmap(unused, unused->total_bytes);
+}
+
+/* Until the first look at a forked child is due; less when it execs, and for ever when it ends. */
+static void await_first_look(void)
+{
+    watch.area = inherited;
+    watch.next_ns = unseen_since_ns + thread_watch_interval_ns(&watch);
+    const struct timespec until = {.tv_sec = (time_t)(watch.next_ns / 1000000000u),
+                                   .tv_nsec = (long)(watch.next_ns % 1000000000u)};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if ((uint64_t)getppid() == process.pid)
+        syscall(SYS_futex, &paused, FUTEX_WAIT_BITSET, 0, &until, NULL, FUTEX_BITSET_MATCH_ANY);
+    prctl(PR_SET_PDEATHSIG, 0ul);
+}
+
+/* False when the child is not worth an area any more. */
+static bool come_late(void)
+{
+    await_first_look();
+    while (__atomic_load_n(&forking, __ATOMIC_ACQUIRE) && (uint64_t)getppid() == process.pid)
+        sched_yield();
+    if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST) || (uint64_t)getppid() != process.pid)
+        return false;
+    leave_area();
+    watch.area = area;
+    return area;
+}
+
+static int run_sampler(void *unused)
+{
+    (void)unused;
+    if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
+        for (int fd = 0; fd < 65536; fd++)
+            close(fd);
+    prctl(PR_SET_NAME, "sonde-sampler");
+    struct task_folder folder;
+    thread_watch_ask_for_short_turns();
+    memset(watched, 0, SAMPLE_AREA_SLOTS * sizeof *watched);
+    watch.random = clock_counter() | 1;
+    if (!area && !come_late())
+        return 0;
+    allow_descriptors();
+    if (task_list_open_folder(&folder, (uint32_t)area->pid))
+        sample_until_end(&folder);
     return 0;
 }
 
 /* ---- starting it ---- */
 
-/* Thread-local storage of its own, a copy of the calling thread's: the C library keeps errno there. */
-static void *copy_thread_storage(void)
-{
-#if defined(__x86_64__)
-    char *memory = mmap(NULL, 2 * TLS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    char *from, *to = memory + TLS_BYTES;
-    __asm__("mov %%fs:0, %0" : "=r"(from));
-    for (int side = -1; side <= 0; side++) {
-        for (size_t at = 0; at < TLS_BYTES; at += 64) {
-            ptrdiff_t offset = side < 0 ? -(ptrdiff_t)at - 64 : (ptrdiff_t)at;
-            struct iovec here = {to + offset, 64}, there = {from + offset, 64};
-            if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 64)
-                break;
-        }
-    }
-    ((void **)to)[0] = to; /* the two words by which code finds it */
-    ((void **)to)[2] = to;
-    return to;
-#else
-    return NULL;
-#endif
-}
-
 static const char *spawn(void)
 {
-    static char *stack;
-    static void *storage;
-    if (!stack) {
-        stack =
-            mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-        storage = copy_thread_storage();
+    if (!watched)
         watched = mmap(NULL, SAMPLE_AREA_SLOTS * sizeof *watched, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    }
+    if (watched == MAP_FAILED)
+        return "no memory for the sampler";
     watch = (struct thread_watch){.area = area,
                                   .reader = &reader,
                                   .threads = watched,
                                   .sample_runner = send_signal,
                                   .find_state = find_state};
-    if (stack == MAP_FAILED || !storage || watched == MAP_FAILED)
-        return "no memory for the sampler, or not on this kind of machine";
-    /* By hand: to the C library's function it would matter that one of them is ours. */
-    const uint64_t all = ~UINT64_C(0);
-    uint64_t before;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
-    /* Without a signal at its end it is a child that wait() does not know of. The recorder's own child makes it a
-     * sibling, so that nobody who lists the program's children meets it. */
-    int flags = CLONE_VM | CLONE_SETTLS | (is_main ? CLONE_PARENT : 0);
-    int pid = clone(run_sampler, stack + STACK_BYTES, flags, NULL, NULL, storage, NULL);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-    if (pid < 0)
-        return "the sampler could not be started";
-    area->sampler = (uint32_t)pid;
-    return NULL;
+    return sampler_process_start(run_sampler, is_main);
 }
 
 /* Native stacks from the first sample on. A recorder that takes too long costs those until then. */
@@ -314,73 +347,96 @@ static void prepare_native(void)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-const char *sampler_start(struct sample_area *(*open)(uint32_t python), bool main_process)
+const char *sampler_start(sampler_open_area *open, bool main_process)
 {
     const char *why = stack_sample_init(&reader);
     open_area = open;
     is_main = main_process;
     if (why)
         return why;
-    area = open_area(reader.layout.version);
+    process = (struct sampled_process){.python = reader.layout.version,
+                                       .pid = (uint64_t)getpid(),
+                                       .parent_pid = (uint64_t)getppid(),
+                                       .since = clock_read_pair(clock_has_counter())};
+    area = open_area(&process);
     if (!area)
         return "no shared memory could be had for the samples (the limits of ulimit -f and -v count)";
     native_watch_init(&libraries);
     if (wants_tasks()) /* the interpreter itself may hold them */
         stack_sample_find_tasks(&reader, asyncio_table_find());
     prepare_native();
-    if (!own_signal_take(on_signal, hold_signals))
+    if (!own_signal_take(on_signal, sampler_hold))
         return "the program uses every real-time signal itself";
     return spawn();
 }
 
-/* Exchanges the parent's area for one of our own. The rows of the parent, or of an older ancestor, stay: they are
- * right for us too, until we load something. */
-static void leave_area(void)
+static bool is_followed(void)
 {
-    static struct sample_area *lender; /* whose rows they are */
-    struct sample_area *parents = area;
-    bool had_rows = reader.native && native.area->table_at;
-    area = open_area(reader.layout.version);
-    if (reader.native) {
-        native_stack_after_fork(&native, area ? native_area_of(area) : NULL, parents->pid);
-        reader.native = native.area ? &native : NULL;
-    }
-    struct sample_area *unused = had_rows ? lender : parents;
-    lender = had_rows ? parents : lender;
-    if (unused)
-        munmap(unused, unused->total_bytes);
+    bool deadly = seccomp_watch_is_deadly();
+    __atomic_fetch_add(&inherited->unfollowed, deadly, __ATOMIC_RELAXED);
+    return !deadly && !inherited->stop;
 }
 
+void sampler_note_unfollowed(void)
+{
+    if (area)
+        __atomic_fetch_add(&area->unfollowed, 1, __ATOMIC_RELAXED);
+}
+
+/* The time until the child runs on is the program's loss; its parent's area is still there to note it in. */
 void sampler_after_fork(void)
 {
-    if (!area)
+    inherited = area ? area : inherited;
+    area = NULL;
+    if (!inherited || !is_followed()) {
+        inherited = NULL;
+        process.pid = 0;
         return;
-    paused = 0;
+    }
+    uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    process.parent_pid = process.pid;
+    process.pid = (uint64_t)getpid();
+    process.since = clock_read_pair(!inherited->ns_per_tick);
+    unseen_since_ns = process.since.ns;
+    paused = sending = 0;
+    forking = 1;
     is_main = false;
-    memset(watched, 0, SAMPLE_AREA_SLOTS * sizeof *watched);
-    reader.process.memory = memory_own();
-    leave_area();
-    if (area)
-        spawn();
+    sampler_process_after_fork();
+    spawn();
+    uint64_t used_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    __atomic_fetch_add(&inherited->fork_ns, used_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&forking, 0, __ATOMIC_RELEASE);
+}
+
+/* The child of a vfork shares our memory, but is another process. */
+static bool is_our_process(void)
+{
+    return process.pid && !seccomp_watch_is_deadly() && (uint64_t)syscall(SYS_getpid) == process.pid;
 }
 
 void sampler_before_exec(void)
 {
-    /* The child of a vfork shares our memory, but is another process. */
-    if (!area || (uint64_t)syscall(SYS_getpid) != area->pid)
+    if (!is_our_process())
         return;
     pause_sampler();
+    if (!area) /* it need not come at all */
+        syscall(SYS_futex, &paused, FUTEX_WAKE, 1, NULL, NULL, 0);
     own_signal_before_exec();
 }
 
 void sampler_exec_failed(void)
 {
-    if (!area || (uint64_t)syscall(SYS_getpid) != area->pid)
-        return;
     int saved = errno;
+    if (!is_our_process())
+        return;
     own_signal_exec_failed();
+    uint64_t until_ns = clock_monotonic_ns() + SENDER_PATIENCE_NS;
+    while (!area && sampler_process_is_there() && clock_monotonic_ns() < until_ns)
+        sched_yield(); /* it makes the area just now, or ends */
     __atomic_store_n(&paused, 0, __ATOMIC_SEQ_CST);
-    if (!area->sampler && !area->stop)
+    if (!sampler_process_is_there() && (area ? !area->stop : inherited != NULL)) {
+        unseen_since_ns = clock_monotonic_ns();
         spawn();
+    }
     errno = saved;
 }

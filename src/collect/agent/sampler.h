@@ -13,13 +13,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 struct sample_area;
 
-/* `open_area` makes an announced area; called again in every forked child. `main_process`: this is the one that the
- * recorder started. NULL, or why there is no sampling. */
-const char *sampler_start(struct sample_area *(*open_area)(uint32_t python), bool main_process);
-/* In the child of a fork. */
+/* Whom the samples are of. */
+struct sampled_process {
+    uint32_t python;
+    uint64_t pid, parent_pid;
+    struct clock_pair since;
+};
+
+/* Makes an announced area; NULL when there is no memory, or no recorder any more. */
+typedef struct sample_area *sampler_open_area(const struct sampled_process *process);
+
+/* `open_area` is called again for every forked child. `main_process`: this is the one that the recorder started. NULL,
+ * or why there is no sampling. */
+const char *sampler_start(sampler_open_area *open_area, bool main_process);
+/* In the child of a fork. Starts a sampler and goes on; the sampler makes the area when it first looks at the child, at
+ * a random instant like all others. A child that has ended by then, or is another program, has cost no more than that. */
 void sampler_after_fork(void);
+
+/* Held, it sends no signal, and none is on its way. */
+void sampler_hold(bool held);
+
+/* A process was started that cannot be followed. */
+void sampler_note_unfollowed(void);
 
 /* Around an exec: a signal that is on its way would kill the new program, which knows nothing of it. */
 void sampler_before_exec(void);

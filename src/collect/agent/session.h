@@ -27,6 +27,8 @@ struct session_hello {
     uint32_t version;
     uint32_t message;         /* enum session_message */
     uint64_t pid, parent_pid; /* as the process itself sees them */
+    uint64_t sender_pid;      /* the same, or that of its sampler, which is a child of it */
+    uint64_t start_ns;        /* since when it is the program that it is; 0 = now */
     uint64_t arena_bytes;
     uint32_t text_bytes;
     char text[4000]; /* hello: the command line as in /proc/PID/cmdline; refused: why */

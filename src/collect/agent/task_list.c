@@ -77,23 +77,39 @@ char task_list_state(const struct task *task)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
-/* Not kept open, because it is asked for rarely and descriptors are few. */
-bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced)
+/* What /proc says of it in words. Not kept open, because it is asked for rarely and descriptors are few. */
+static bool read_status(const struct task *task, uint32_t pid, char *text, size_t bytes)
 {
-    static const char slept_is[] = "\nvoluntary_ctxt_switches:",
-                      displaced_is[] = "\nnonvoluntary_ctxt_switches:";
-    char text[4096];
     int fd = open_file(pid, task->tid, "status");
-    ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    ssize_t size = fd >= 0 ? read(fd, text, bytes - 1) : -1;
     if (fd >= 0)
         close(fd);
     text[size > 0 ? size : 0] = '\0';
-    const char *first = strstr(text, slept_is), *second = strstr(text, displaced_is);
-    if (!first || !second)
-        return false;
-    *slept = strtoull(first + sizeof slept_is - 1, NULL, 10);
-    *displaced = strtoull(second + sizeof displaced_is - 1, NULL, 10);
-    return true;
+    return size > 0;
+}
+
+static bool find_number(const char *text, const char *name, uint64_t *number)
+{
+    const char *at = strstr(text, name);
+    if (at)
+        *number = strtoull(at + strlen(name), NULL, 10);
+    return at;
+}
+
+bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced)
+{
+    char text[4096];
+    return read_status(task, pid, text, sizeof text) &&
+           find_number(text, "\nvoluntary_ctxt_switches:", slept) &&
+           find_number(text, "\nnonvoluntary_ctxt_switches:", displaced);
+}
+
+uint32_t task_list_filters(const struct task *task, uint32_t pid)
+{
+    char text[4096];
+    uint64_t count;
+    bool known = read_status(task, pid, text, sizeof text) && find_number(text, "\nSeccomp_filters:", &count);
+    return known ? (uint32_t)count : UINT32_MAX;
 }
 
 bool task_list_is_alive(const struct task *task)

@@ -26,6 +26,8 @@ char task_list_state(const struct task *task); /* 'R', 'S', …; 0 when it is go
 /* How often it has left a CPU, to sleep and to let others run. A thread that has been put on one once more than that
  * is there now. */
 bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced);
+/* How many filters of system calls are on it; UINT32_MAX = the kernel does not say. */
+uint32_t task_list_filters(const struct task *task, uint32_t pid);
 bool task_list_is_alive(const struct task *task);
 void task_list_name(const struct task *task, char *name, size_t bytes);
 

@@ -156,7 +156,7 @@ static void begin_slot(struct thread_watch *watch, uint32_t tid)
         slot->end_ticks = 0;
         slot->stack = (struct own_stack){0};
         slot->cpu_ns = slot->cpu_now_ns = used_cpu_ns(watch, place);
-        slot->start_ticks = sample_area_now(area);
+        slot->start_ticks = tid == area->pid ? area->start_ticks : sample_area_now(area);
         watch->threads[place].unnamed = tid == area->pid ? NAME_TRIES : 0;
         if (tid == area->pid)
             strcpy(slot->name, "MainThread"); /* as Python names it, when it imports threading */

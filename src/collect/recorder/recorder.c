@@ -3,14 +3,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +18,7 @@
 #include "collect/outside/attach.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/launch.h"
+#include "collect/recorder/listener.h"
 #include "collect/recorder/native_files.h"
 #include "collect/recorder/sample_drain.h"
 #include "collect/recorder/witness.h"
@@ -68,26 +65,6 @@ static struct clock_rate current_rate(const struct recorder *recorder)
 {
     bool counter = clock_has_counter();
     return clock_rate_between(recorder->start, clock_read_pair(counter), counter);
-}
-
-static int open_listener(char *name, size_t name_bytes, struct err *err)
-{
-    uint8_t random[12];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return err_set_errno(err, "no random numbers to be had");
-    size_t used = (size_t)snprintf(name, name_bytes, "sonde-");
-    for (size_t i = 0; i < sizeof random; i++)
-        used += (size_t)snprintf(name + used, name_bytes - used, "%02x", random[i]);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path + 1, name, used);
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, 4096) == 0)
-        return fd;
-    err_set_errno(err, "cannot open a socket for the target");
-    if (fd >= 0)
-        close(fd);
-    return -1;
 }
 
 static int take_signals(struct recorder *recorder, struct err *err)
@@ -176,26 +153,11 @@ static void finish(struct recorder *recorder, struct followed *followed, bool en
 static uint32_t parent_of(struct recorder *recorder, pid_t pid, pid_t parent_pid)
 {
     struct followed *known = find_followed(recorder, parent_pid);
-    if (known)
-        return known->id;
-    for (int generation = 0; generation < 16 && pid > 1; generation++) {
-        char path[64], text[512] = "";
-        snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-        FILE *stat = fopen(path, "re");
-        if (!stat)
-            return 0;
-        size_t size = fread(text, 1, sizeof text - 1, stat);
-        fclose(stat);
-        const char *name_end = size ? strrchr(text, ')') : NULL;
-        long parent = 0;
-        if (!name_end || sscanf(name_end + 1, " %*c %ld", &parent) != 1)
-            return 0;
-        pid = (pid_t)parent;
-        struct followed *followed = find_followed(recorder, pid);
-        if (followed)
-            return followed->id;
+    for (int generation = 0; generation < 16 && pid > 1 && !known; generation++) {
+        pid = listener_parent(pid);
+        known = find_followed(recorder, pid);
     }
-    return 0;
+    return known ? known->id : 0;
 }
 
 static struct followed *new_followed(struct recorder *recorder)
@@ -242,9 +204,24 @@ static const struct followed *find_same(struct recorder *recorder, pid_t pid, ui
     return same;
 }
 
+/* Whether the process has become another program since, which has announced itself faster than the old one's
+ * sampler. */
+static bool is_overtaken(const struct recorder *recorder, pid_t pid, const struct session_hello *hello)
+{
+    for (size_t i = 0; i < recorder->count && hello->start_ns; i++) {
+        const struct followed *followed = &recorder->followed[i];
+        if (followed->pid == pid && followed->purpose == hello->message &&
+            followed->process.start_ns > hello->start_ns)
+            return true;
+    }
+    return false;
+}
+
 static void take_process(struct recorder *recorder, const struct session_hello *hello, pid_t pid, int fd)
 {
     const struct recorder_options *options = recorder->options;
+    if (is_overtaken(recorder, pid, hello))
+        return;
     struct followed *added = new_followed(recorder), opened;
     if (!added)
         return;
@@ -282,52 +259,18 @@ static void note_refusal(struct recorder *recorder, const struct session_hello *
     note_words(recorder, pid, why);
 }
 
-/* One message, with at most one descriptor. */
-static bool receive(int connection, struct session_hello *hello, int *fd)
-{
-    struct iovec body = {.iov_base = hello, .iov_len = sizeof *hello};
-    union {
-        struct cmsghdr align;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {.msg_iov = &body,
-                             .msg_iovlen = 1,
-                             .msg_control = control.space,
-                             .msg_controllen = sizeof control.space};
-    *fd = -1;
-    ssize_t got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
-    struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(fd, CMSG_DATA(header), sizeof *fd);
-    return got == (ssize_t)sizeof *hello && hello->version == SESSION_VERSION;
-}
-
-static void take_message(struct recorder *recorder, int connection)
-{
-    struct ucred peer = {0};
-    socklen_t size = sizeof peer;
-    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    const struct timeval patience = {.tv_sec = 2};
-    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    struct session_hello hello;
-    int fd;
-    if (receive(connection, &hello, &fd) && (peer.uid == getuid() || peer.uid == 0)) {
-        if (hello.message == SESSION_HELLO || hello.message == SESSION_SAMPLES ||
-            hello.message == SESSION_LINES)
-            take_process(recorder, &hello, peer.pid, fd);
-        else if (hello.message == SESSION_REFUSED)
-            note_refusal(recorder, &hello, peer.pid);
-    }
-    if (fd >= 0)
-        close(fd);
-}
-
 static void take_messages(struct recorder *recorder)
 {
-    int connection;
-    while ((connection = accept4(recorder->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-        take_message(recorder, connection);
-        close(connection);
+    struct listener_message message;
+    while (listener_take(recorder->listener, &message)) {
+        const struct session_hello *hello = &message.hello;
+        if (hello->message == SESSION_HELLO || hello->message == SESSION_SAMPLES ||
+            hello->message == SESSION_LINES)
+            take_process(recorder, hello, message.pid, message.fd);
+        else if (hello->message == SESSION_REFUSED)
+            note_refusal(recorder, hello, message.pid);
+        if (message.fd >= 0)
+            close(message.fd);
     }
 }
 
@@ -628,7 +571,7 @@ static int start(struct recorder *recorder, struct err *err)
         return -1;
     if (recorder->options->pid)
         return start_attached(recorder, err);
-    recorder->listener = open_listener(name, sizeof name, err);
+    recorder->listener = listener_open(name, sizeof name, err);
     if (recorder->listener < 0)
         return -1;
     struct bytes settings = {0};

@@ -449,6 +449,10 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
         note(drain, drain->counts.samples, native_space_problem(drain->space));
     note(drain, area->unasked,
          "samples of running threads not taken, because the program uses every real-time signal itself");
+    note(drain, area->forbidden,
+         "samples of running threads not taken, because a seccomp filter kills the program for system calls "
+         "that they need");
+    note(drain, area->unfollowed, "processes not followed, because a seccomp filter would have killed them");
     note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
 }
 
@@ -461,7 +465,7 @@ struct sample_counts sample_drain_counts(const struct sample_drain *drain)
     counts.looks = area->looks;
     for (uint32_t i = 0; i < SAMPLE_AREA_LATENESS; i++)
         counts.lateness[i] = area->lateness[i];
-    counts.slowdown_ns =
-        (uint64_t)((double)area->handler_ticks * drain->ns_per_tick) + area->signals * SIGNAL_COST_NS;
+    counts.slowdown_ns = (uint64_t)((double)area->handler_ticks * drain->ns_per_tick) +
+                         area->signals * SIGNAL_COST_NS + area->fork_ns;
     return counts;
 }
