@@ -69,7 +69,7 @@ static int find_python(struct dump_reading *r, struct err *err)
 {
     if (dump_roll_list(&r->roll, err) < 0)
         return -1;
-    if (target_python_find(r->image, &r->python, err) < 0)
+    if ((r->roll.core ? target_python_find : target_python_await)(r->image, &r->python, err) < 0)
         return r->python.path[0] ? -1 : DUMP_READER_NO_PYTHON;
     r->walk = target_python_walk(&r->python, &r->image->memory, &r->codes);
     dump_tasks_init(&r->tasks, r->image, &r->python.layout);

@@ -7,8 +7,8 @@
  * published lie at a fixed distance from one that is. A version that is not known is refused: its table may
  * have another order.
  *
- * A row fits release and debug builds of 3.13+, and release builds before; layouts_check tells the
- * difference.
+ * A row fits release and debug builds; layouts_check refuses those whose objects are larger
+ * (--with-trace-refs).
  */
 #ifndef SONDE_PYTHON_LAYOUTS_H
 #define SONDE_PYTHON_LAYOUTS_H

@@ -493,3 +493,35 @@ def test_the_processes_below_another_program(modern_launch):
         time.sleep(0.1)
         assert f"process {shell.pid}: it is no Python program" in refused(launch, "-s", "-p", shell.pid)
         os.killpg(shell.pid, signal.SIGKILL)
+
+
+EARLY = """
+#include <unistd.h>
+__attribute__((constructor)) static void wait(void)
+{
+    char byte;
+    if (write(1, "early\\n", 6) == 6 && read(0, &byte, 1) == 1)
+        return;
+}
+"""
+
+
+def test_a_process_that_is_just_starting(launch):
+    """Its interpreter is loaded and has not begun: its version is not written yet, its types are not made."""
+    if launch.python.root:
+        pytest.skip("what this compiler makes does not run in another root")
+    launch.write("early.c", EARLY)
+    if launch.run(["cc", "-shared", "-fPIC", "-o", "early.so", "early.c"]).returncode:
+        pytest.skip("no compiler")
+    command = [launch.python.executable, "-c", "import time\nwhile True: time.sleep(1)"]
+    early = {"LD_PRELOAD": str(launch.folder / "early.so")}
+    with launch.start(command, stdin=subprocess.PIPE, environment=early) as process:
+        assert process.stdout.readline() == b"early\n"
+        dumping = launch.start([launch.sonde, "dump", "-j", "-p", str(process.pid)])
+        time.sleep(0.1)
+        process.stdin.write(b"x")
+        process.stdin.flush()
+        out, err = dumping.communicate(timeout=60)
+        process.kill()
+    assert (dumping.returncode, err) == (0, b""), err
+    assert {thread["thread_name"] for thread in json.loads(out)} <= {"MainThread"}

@@ -68,6 +68,16 @@ def test_offsets_are_those_of_the_headers(walked, python):
     assert expected.count("\n") > 50
 
 
+def test_debug_builds_have_the_same_offsets(walked, python):
+    """Those of later versions say themselves where they keep what."""
+    includes = headers(python)
+    if python.numbers >= (3, 13) or not includes:
+        pytest.skip("it publishes its offsets, or came without its headers")
+    probe = [interpreters.REPOSITORY / "tools/probe_layouts", "-DPy_DEBUG", *includes]
+    expected = subprocess.run([sys.executable, *probe], capture_output=True, text=True, check=True).stdout
+    assert walked("row") == expected
+
+
 def test_stacks_are_those_of_python(walked):
     """At more than 200 points: the functions and the lines of the whole stack."""
     points = int(re.fullmatch(r"points (\d+)\n", walked("stacks"))[1])

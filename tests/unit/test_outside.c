@@ -1,5 +1,6 @@
 /* Other processes: why one may not be read, what is fetched ahead, how CPython is recognised in made-up memory. */
 #include <elf.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,27 +48,49 @@ static void each_obstacle_has_its_remedy(void **state)
     expect_words(&access, "32-bit");
 }
 
+/* What the kernel would say to whom, and what helps against it. */
 static void each_refusal_has_its_remedy(void **state)
 {
     (void)state;
-    struct process_access refused = usual;
-    refused.refused = true;
-    struct process_access access = refused;
-    expect_words(&access, "protects itself");
-    access.ptrace_scope = 1;
-    expect_words(&access, "sudo sysctl kernel.yama.ptrace_scope=0");
-    access.ptrace_scope = 2;
-    expect_words(&access, "root alone");
-    access.ptrace_scope = 3;
-    expect_words(&access, "until it is restarted");
-    access = refused, access.owner = 0;
-    expect_words(&access, "belongs to user root (0)");
-    access.ptrace_scope = 1; /* another user's in the first place */
-    expect_words(&access, "belongs to user root (0)");
-    access = refused, access.user = access.owner = 0;
-    expect_words(&access, "--cap-add=SYS_PTRACE");
-    access.may_trace_others = true;
-    expect_words(&access, "protects itself");
+    static const struct {
+        uint32_t owner, user;
+        bool may_trace_others;
+        int scope, memory_error, hold_error;
+        const char *words;
+    } cases[] = {
+        {1000, 1000, false, 0, 0, 0, NULL},
+        {1000, 1000, false, 1, 0, 0, NULL}, /* Yama makes exceptions: what is allowed is not argued about */
+        {1000, 1000, false, 0, EACCES, 0, "protects itself"},
+        {1000, 1000, false, 1, EACCES, 0, "sudo sysctl kernel.yama.ptrace_scope=0"},
+        {1000, 1000, false, 1, EPERM, 0, "sonde record -- COMMAND"},
+        {1000, 1000, false, 2, EACCES, 0, "(kernel.yama.ptrace_scope is 2); use sudo"},
+        {1000, 1000, false, 3, EACCES, 0, "until it is restarted"},
+        {0, 1000, false, 0, EACCES, 0,
+         "belongs to user root (0); run sonde as that user, or as root with sudo"},
+        {0, 1000, false, 1, EACCES, 0, "as root with sudo (kernel.yama.ptrace_scope is 1"},
+        {0, 1000, false, 2, EACCES, 0, "as root with sudo (kernel.yama.ptrace_scope is 2"},
+        {0, 1000, false, 3, EACCES, 0, "until it is restarted"},
+        {0, 0, false, 0, EACCES, 0, "--cap-add=SYS_PTRACE"},
+        {1000, 0, false, 1, EACCES, 0, "--cap-add=SYS_PTRACE"},
+        {0, 0, true, 0, EACCES, 0, "though this user has SYS_PTRACE"},
+        {1000, 0, true, 2, EACCES, 0, "though this user has SYS_PTRACE"}, /* Yama lets it pass */
+        {0, 1000, true, 1, EACCES, 0, "though this user has SYS_PTRACE"},
+        {1000, 0, true, 3, EACCES, 0, "sonde record -- COMMAND"}, /* but not now */
+        {1000, 1000, false, 0, 0, EPERM, "seccomp=unconfined"},
+        {0, 0, true, 0, 0, ENOSYS, "seccomp=unconfined"},
+        {1000, 1000, false, 0, ENOENT, 0, "has just ended"},
+        {1000, 1000, false, 0, 0, ESRCH, "has just ended"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct process_access access = usual;
+        access.owner = cases[i].owner;
+        access.user = cases[i].user;
+        access.may_trace_others = cases[i].may_trace_others;
+        access.ptrace_scope = cases[i].scope;
+        access.memory_error = cases[i].memory_error;
+        access.hold_error = cases[i].hold_error;
+        expect_words(&access, cases[i].words);
+    }
 }
 
 /* ---- what is fetched ahead ---- */
@@ -182,6 +205,23 @@ static void versions_are_found(void **state)
     assert_int_equal(runtime_search_version(&search), 0x030c01f0);
     strcpy((char *)data + 0x100, "2.7.18 (default, Jan 1 2020)");
     assert_int_equal(runtime_search_version(&search) >> 16, 0x0207);
+}
+
+/* What lay behind the data has just been unmapped: the list of mappings is older than the memory. */
+static void a_mapping_that_has_shrunk(void **state)
+{
+    (void)state;
+    memset(data, 0, sizeof data);
+    strcpy((char *)data + DATA_BYTES - 0x1000 + 0x1c0, "3.12.1 (main, Dec 19 2023, 20:00:00) [GCC 12.2.0]");
+    for (uint64_t more = 0x1000; more <= 0x40000; more += 0x1000) {
+        mapping.end = START + DATA_BYTES + more;
+        assert_int_equal(runtime_search_version(&search), 0x030c01f0);
+    }
+    mapping.end = UINT64_C(1) << 47; /* damaged: and not looked at to its end */
+    assert_int_equal(runtime_search_version(&search), 0x030c01f0);
+    memset(data, 0, sizeof data);
+    assert_int_equal(runtime_search_version(&search), 0);
+    mapping.end = START + DATA_BYTES;
 }
 
 static void a_published_runtime_is_found(void **state)
@@ -307,6 +347,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_gone_is_not_fetched),
         cmocka_unit_test(the_list_is_bounded),
         cmocka_unit_test(versions_are_found),
+        cmocka_unit_test(a_mapping_that_has_shrunk),
         cmocka_unit_test(a_published_runtime_is_found),
         cmocka_unit_test(a_list_of_interpreters_is_found),
         cmocka_unit_test(types_are_found),

@@ -26,7 +26,7 @@ int attach_check(uint32_t pid, struct err *err)
         return -1;
     if (process_image_open(&image, pid, err) < 0)
         return -1;
-    int result = target_python_find(&image.image, &python, &inner);
+    int result = target_python_await(&image.image, &python, &inner);
     process_image_close(&image);
     return result < 0 ? err_set(err, "process %u cannot be sampled: %s", pid, inner.text) : 0;
 }

@@ -34,6 +34,7 @@ struct attached_thread {
     uint32_t misses;     /* looks in a row that have found no Python state of it */
     uint64_t next_look;  /* the tick of the next one: threads that never run Python are many */
     struct hold pending; /* asked to stand still, has not answered yet */
+    uint64_t waited_ns;  /* for a CPU, up to when it was asked */
     struct read_ahead_list *list;
 };
 
@@ -143,16 +144,33 @@ static uint64_t to_ticks(const struct sample_area *area, uint64_t span_ns)
     return (uint64_t)((double)span_ns * per_ns);
 }
 
+static uint64_t waited_ns(const struct attached *attached, uint32_t place)
+{
+    struct task_times times;
+    return task_list_times(&attached->watched[place].task, &times) ? times.wait_ns : 0;
+}
+
+/* A thread that had to wait for a CPU before it could stand still did not wait because of us. */
+static uint64_t slowed_ns(const struct attached *attached, uint32_t place, uint64_t stood_ns,
+                          uint64_t seen_ns)
+{
+    uint64_t waited = waited_ns(attached, place) - attached->threads[place].waited_ns;
+    uint64_t own_ns = stood_ns > waited ? stood_ns - waited : 0;
+    return own_ns > seen_ns ? own_ns : seen_ns;
+}
+
 /* The thread stands still. */
 static void sample_held(struct attached *attached, uint32_t place, struct hold *hold)
 {
     struct attached_thread *thread = &attached->threads[place];
     struct sample_slot *slot = &attached->area->slots[place];
+    uint64_t begin_ns = clock_monotonic_ns();
     read_ahead_begin(&attached->ahead, thread->list);
     take_due(attached, slot, hold);
     uint64_t stood_ns = hold_release(hold);
     attached->area->signals++;
-    attached->area->handler_ticks += to_ticks(attached->area, stood_ns);
+    uint64_t seen_ns = clock_monotonic_ns() - begin_ns;
+    attached->area->handler_ticks += to_ticks(attached->area, slowed_ns(attached, place, stood_ns, seen_ns));
     read_ahead_end(&attached->ahead);
 }
 
@@ -180,6 +198,7 @@ static void sample_runner(struct thread_watch *watch, uint32_t place)
     }
     if (attached->ahead.list)
         read_ahead_end(&attached->ahead);
+    thread->waited_ns = waited_ns(attached, place);
     switch (hold_take(&hold, (uint32_t)slot->tid)) {
     case HOLD_TAKEN:
         sample_held(attached, place, &hold);

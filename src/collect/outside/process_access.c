@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -74,14 +76,27 @@ static bool is_32_bit(uint32_t pid)
     return got == EI_NIDENT && ident[EI_CLASS] == ELFCLASS32;
 }
 
-static bool memory_is_refused(uint32_t pid)
+static int memory_error(uint32_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/mem", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd < 0;
+    if (fd < 0)
+        return errno;
+    close(fd);
+    return 0;
+}
+
+/* By a process of its own: what that one traces is let go of when it ends, without having been stopped. */
+static int hold_error(uint32_t pid)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ptrace(PTRACE_SEIZE, (pid_t)pid, NULL, NULL) == 0 ? 0 : errno);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 static void read_own_rights(struct process_access *access, struct bytes *text)
@@ -96,6 +111,7 @@ static void read_own_rights(struct process_access *access, struct bytes *text)
         fclose(scope);
 }
 
+/* The kernel asks in this order, too: Yama's last word, the user or the capability, Yama's other words, the rest. */
 static int explain_refusal(const struct process_access *access, struct err *err)
 {
     uint32_t pid = access->pid;
@@ -113,10 +129,23 @@ static int explain_refusal(const struct process_access *access, struct err *err)
             "process %u cannot be attached to: this root has no SYS_PTRACE, as in a container; start "
             "the container with --cap-add=SYS_PTRACE",
             pid);
-    if (access->owner != access->user)
+    if (access->may_trace_others)
+        return err_set(
+            err,
+            "process %u cannot be attached to, though this user has SYS_PTRACE: a security module "
+            "(SELinux, AppArmor) or the container's seccomp profile forbids it, or the process is not of "
+            "this container; use sonde outside the container, or sonde record -- COMMAND",
+            pid);
+    if (access->owner != access->user && access->ptrace_scope == 0)
         return err_set(err,
                        "process %u belongs to user %s (%u); run sonde as that user, or as root with sudo",
                        pid, owner ? owner->pw_name : "?", access->owner);
+    if (access->owner != access->user)
+        return err_set(
+            err,
+            "process %u belongs to user %s (%u); run sonde as root with sudo (kernel.yama.ptrace_scope is "
+            "%d: as that user it would be refused, too)",
+            pid, owner ? owner->pw_name : "?", access->owner, access->ptrace_scope);
     if (access->ptrace_scope == 2)
         return err_set(err,
                        "process %u cannot be attached to: this machine allows it to root alone "
@@ -125,9 +154,9 @@ static int explain_refusal(const struct process_access *access, struct err *err)
     if (access->ptrace_scope == 1)
         return err_set(
             err,
-            "process %u cannot be attached to: this machine lets a user attach only to what he has "
-            "started from the same program (kernel.yama.ptrace_scope is 1); use sudo, or sonde record "
-            "-- COMMAND, or once: sudo sysctl kernel.yama.ptrace_scope=0",
+            "process %u cannot be attached to: this machine lets a program attach only to those that it "
+            "has started itself (kernel.yama.ptrace_scope is 1); use sudo, or sonde record -- COMMAND, or "
+            "once: sudo sysctl kernel.yama.ptrace_scope=0",
             pid);
     return err_set(
         err,
@@ -135,6 +164,17 @@ static int explain_refusal(const struct process_access *access, struct err *err)
         "container's seccomp profile forbids to attach; use sudo, or in a container "
         "--cap-add=SYS_PTRACE",
         pid);
+}
+
+/* Its memory is there to be read; only to hold its threads is forbidden. */
+static int explain_hold(const struct process_access *access, struct err *err)
+{
+    return err_set(
+        err,
+        "process %u can be read, but its threads cannot be held (ptrace: %s): the seccomp profile of this "
+        "container or sandbox forbids it; start it with --cap-add=SYS_PTRACE or --security-opt "
+        "seccomp=unconfined, or use sonde outside",
+        access->pid, strerror(access->hold_error));
 }
 
 int process_access_explain(const struct process_access *access, struct err *err)
@@ -153,11 +193,13 @@ int process_access_explain(const struct process_access *access, struct err *err)
             "process %u is being traced by process %u (%s); only one can do that at a time: end that "
             "one first",
             pid, access->tracer, access->tracer_name);
-    if (access->refused)
+    if (access->memory_error == ENOENT || access->memory_error == ESRCH || access->hold_error == ESRCH)
+        return err_set(err, "process %u has just ended", pid);
+    if (access->memory_error)
         return explain_refusal(access, err);
     if (access->is_32_bit)
         return err_set(err, "process %u is a 32-bit program; sonde reads 64-bit Pythons only", pid);
-    return 0;
+    return access->hold_error ? explain_hold(access, err) : 0;
 }
 
 int process_access_check(uint32_t pid, struct err *err)
@@ -175,7 +217,9 @@ int process_access_check(uint32_t pid, struct err *err)
     access.is_kernel_thread = read_text(pid, "stat", &text) && is_kernel_thread(&text);
     read_own_rights(&access, &text);
     bytes_clear(&text);
-    access.refused = memory_is_refused(pid);
-    access.is_32_bit = !access.refused && is_32_bit(pid);
+    access.memory_error = memory_error(pid);
+    access.is_32_bit = !access.memory_error && is_32_bit(pid);
+    if (!access.memory_error && !access.tracer && access.state != 'Z')
+        access.hold_error = hold_error(pid);
     return process_access_explain(&access, err);
 }

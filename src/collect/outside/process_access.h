@@ -24,7 +24,8 @@ struct process_access {
     uint32_t user;
     bool may_trace_others; /* CAP_SYS_PTRACE */
     int ptrace_scope;      /* of Yama; 0 where there is none */
-    bool refused;          /* its memory could not be opened */
+    int memory_error;      /* errno, when its memory could not be opened; 0 = it could */
+    int hold_error;        /* the same of ptrace */
 };
 
 int process_access_check(uint32_t pid, struct err *err);

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-enum { BLOCK_BYTES = 1 << 16, OVERLAP_BYTES = 64, MOST_INTERPRETERS = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 16, PAGE_BYTES = 4096, OVERLAP_BYTES = 64, MOST_INTERPRETERS = 1 << 20 };
 
 /* Looks at the bytes at an address, of which at least OVERLAP_BYTES are there unless the data end; gives what
  * was found, 0 = go on. */
@@ -22,16 +22,34 @@ static bool inspect_block(const struct runtime_search *search, inspect *look, co
     return true;
 }
 
-/* Up to where nothing is to be read: a damaged core file may name more memory than there is time for. */
+/* In steps, up to where nothing is to be read: gives how far that was, or where something was found. */
+static uint64_t inspect_range(const struct runtime_search *search, inspect *look, const void *wanted,
+                              uint64_t start, uint64_t end, size_t step_bytes, uint64_t *found)
+{
+    uint64_t at = start;
+    for (; at < end && !*found; at += step_bytes) {
+        uint64_t left = end - at;
+        size_t size = left < step_bytes + OVERLAP_BYTES ? left : step_bytes + OVERLAP_BYTES;
+        if (!inspect_block(search, look, wanted, at, size, left < step_bytes ? left : step_bytes, found))
+            break;
+    }
+    return at;
+}
+
+/* The zeroed data of a library and what the program maps right behind them are one mapping to the kernel, which shrinks
+ * when that is unmapped again, maybe just now: what is left of a block is read by pages. No further: a damaged core file
+ * may name more memory than there is time for. */
 static uint64_t inspect_mapping(const struct runtime_search *search, inspect *look, const void *wanted,
                                 const struct target_mapping *mapping)
 {
     uint64_t found = 0;
-    for (uint64_t at = mapping->start; at < mapping->end && !found; at += BLOCK_BYTES) {
-        uint64_t left = mapping->end - at;
-        size_t size = left < BLOCK_BYTES + OVERLAP_BYTES ? left : BLOCK_BYTES + OVERLAP_BYTES;
-        if (!inspect_block(search, look, wanted, at, size, left < BLOCK_BYTES ? left : BLOCK_BYTES, &found))
-            break;
+    uint64_t at = inspect_range(search, look, wanted, mapping->start, mapping->end, BLOCK_BYTES, &found);
+    if (at < mapping->end && !found) {
+        uint64_t end = mapping->end - at < BLOCK_BYTES ? mapping->end : at + BLOCK_BYTES;
+        at = inspect_range(search, look, wanted, at, end, PAGE_BYTES, &found);
+        /* the last page that is there has nothing behind it to look into */
+        if (at < end && !found)
+            inspect_block(search, look, wanted, at, PAGE_BYTES, PAGE_BYTES, &found);
     }
     return found;
 }

@@ -12,11 +12,11 @@
 enum { THREADS_MAX = 64, RECORD_WORDS = 0x100 };
 
 /* What is looked up in a file's tables of symbols. */
-enum symbol { RUNTIME, CODE_TYPE, FRAME_TYPE, DEBUG_BUILD, SYMBOLS };
-static const char *const symbol_names[SYMBOLS] = {"_PyRuntime", "PyCode_Type", "PyFrame_Type",
-                                                  "_Py_NegativeRefcount"};
+enum symbol { RUNTIME, CODE_TYPE, FRAME_TYPE, VERSION, SYMBOLS };
+static const char *const symbol_names[SYMBOLS] = {"_PyRuntime", "PyCode_Type", "PyFrame_Type", "Py_Version"};
 
-#define VERSION_TRIES 3
+enum { START_TRIES = 400, START_PAUSE_NS = 5000000 }; /* 2 s in all */
+enum { USUAL_TYPE_OFFSET = 8 };                       /* in an object, of every version */
 
 struct finding {
     const struct target_image *image;
@@ -77,16 +77,6 @@ static void look_up_symbols(struct finding *finding)
     elf_file_close(&file);
 }
 
-/* The layouts of 3.9 to 3.12 are those of release builds. */
-static int refuse_debug_build(const struct finding *finding, struct err *err)
-{
-    const struct layout *layout = &finding->python->layout;
-    if (!finding->symbols[DEBUG_BUILD] || layout_minor(layout) >= 13)
-        return 0;
-    return err_set(err, "this is a debug build of Python 3.%d, which sonde cannot read; use a release build",
-                   layout_minor(layout));
-}
-
 /* Without the runtime's address: its mark in memory, or a list of interpreters of the version that is told. */
 static int search_runtime(struct finding *finding, uint32_t version, struct err *err)
 {
@@ -102,16 +92,13 @@ static int search_runtime(struct finding *finding, uint32_t version, struct err 
     return python->runtime ? 0 : err_set(err, "its Python has no interpreter yet, or has ended; try again");
 }
 
-/* The process runs on while we search: what cannot be read at one look may be at the next. */
+/* From 3.11 on it is a constant with a name; before that, a text that the interpreter writes when it starts. */
 static uint32_t find_version(const struct finding *finding)
 {
-    const struct timespec pause = {.tv_nsec = 5000000};
-    uint32_t version = runtime_search_version(&finding->search);
-    for (int tries = 1; !version && tries < VERSION_TRIES; tries++) {
-        nanosleep(&pause, NULL);
-        version = runtime_search_version(&finding->search);
-    }
-    return version;
+    uint64_t constant = 0;
+    if (finding->symbols[VERSION])
+        memory_read_word(&finding->image->memory, finding->symbols[VERSION], &constant);
+    return constant >> 24 == 3 ? (uint32_t)constant : runtime_search_version(&finding->search);
 }
 
 static int find_layout(struct finding *finding, struct err *err)
@@ -123,6 +110,7 @@ static int find_layout(struct finding *finding, struct err *err)
     bool published = python->runtime && memory_read_word(memory, python->runtime, &mark) &&
                      memcmp(&mark, "xdebugpy", sizeof mark) == 0;
     uint32_t version = published ? 0 : find_version(finding);
+    python->is_starting = !published && !version;
     return python->runtime ? layouts_read(memory, python->runtime, version, &python->layout, err)
                            : search_runtime(finding, version, err);
 }
@@ -141,6 +129,13 @@ static int find_types(struct finding *finding, struct err *err)
     return layouts_check(layout, &finding->image->memory, python->code_type, err);
 }
 
+/* A type has no type itself until the interpreter has begun. */
+static bool types_are_made(const struct finding *finding)
+{
+    uint64_t address = finding->symbols[CODE_TYPE], type;
+    return !address || !memory_read_word(&finding->image->memory, address + USUAL_TYPE_OFFSET, &type) || type;
+}
+
 static int read_python(struct finding *finding, struct err *err)
 {
     struct target_python *python = finding->python;
@@ -148,9 +143,9 @@ static int read_python(struct finding *finding, struct err *err)
     python->start = mappings[0].start;
     python->end = mappings[finding->search.count - 1].end;
     snprintf(python->path, sizeof python->path, "%s", mappings[0].path);
-    if (find_layout(finding, err) < 0 || refuse_debug_build(finding, err) < 0)
-        return -1;
-    return find_types(finding, err);
+    int result = find_layout(finding, err) < 0 ? -1 : find_types(finding, err);
+    python->is_starting = result < 0 && (python->is_starting || !types_are_made(finding));
+    return result;
 }
 
 /* Whether the file that begins at this mapping has an interpreter: by its symbols, or else by its data. */
@@ -200,6 +195,17 @@ int target_python_find(const struct target_image *image, struct target_python *p
         return err_set(err, "%s", inner.text);
     *python = (struct target_python){0};
     return err_set(err, "it is no Python program, or its interpreter has not started yet");
+}
+
+int target_python_await(const struct target_image *image, struct target_python *python, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = START_PAUSE_NS};
+    int result = target_python_find(image, python, err);
+    for (int i = 0; result < 0 && python->is_starting && i < START_TRIES; i++) {
+        nanosleep(&pause, NULL);
+        result = target_python_find(image, python, err);
+    }
+    return result;
 }
 
 struct walk_process target_python_walk(const struct target_python *python, const struct memory *memory,

@@ -5,8 +5,8 @@
  * file: where the file's symbols do not tell, the data in memory are searched for what only CPython has. The
  * bytes are not trusted: every address found is held against the memory before it is believed.
  *
- * A version that sonde cannot read (2.7, 3.8, a pre-release, a free-threaded build, a debug build before 3.13)
- * is refused in words.
+ * A version that sonde cannot read (2.7, 3.8, a pre-release, a free-threaded build, one with --with-trace-refs) is
+ * refused in words.
  */
 #ifndef SONDE_COLLECT_OUTSIDE_TARGET_PYTHON_H
 #define SONDE_COLLECT_OUTSIDE_TARGET_PYTHON_H
@@ -49,10 +49,15 @@ struct target_python {
     uint64_t start, end; /* where the file that holds it is mapped */
     uint64_t bias;       /* address in memory - address in the file */
     char path[512];      /* of that file, as the process names it */
+    bool is_starting;    /* of one that is refused: it has not begun yet, as far as can be told */
 };
 
 /* -1 where there is none, and then *python is zeroed; or where there is one that is refused: `path` says which. */
 int target_python_find(const struct target_image *image, struct target_python *python, struct err *err);
+
+/* The same of a process, with patience (2 s) for one that is just starting: its version is not written yet, its types
+ * are not made. */
+int target_python_await(const struct target_image *image, struct target_python *python, struct err *err);
 
 /* Where the file's addresses lie in memory: a mapping shows the part of a segment that begins at its offset. False when
  * it shows none of this file. */
