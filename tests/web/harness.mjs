@@ -2,7 +2,7 @@
 // an error or warning on the console, a request that leaves the page, a dialog, a navigation, a frame.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -40,6 +40,7 @@ export class Harness {
     assert(executablePath, "no Chromium: tools/setup test");
     harness.browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     harness.opened = [];
+    harness.started = [];
     return harness;
   }
 
@@ -84,6 +85,29 @@ export class Harness {
     );
   }
 
+  /** Starts the program beside the test; it is ended with it. */
+  start(...words) {
+    const child = spawn(this.program, words, { cwd: this.folder, stdio: ["ignore", "pipe", "pipe"] });
+    this.started.push(child);
+    return child;
+  }
+
+  /** Address of a page that `sonde view` serves. */
+  serve(...recordings) {
+    const server = this.start("view", "--no-browser", ...recordings);
+    return new Promise((done, fail) => {
+      let text = "";
+      const take = (bytes) => {
+        text += bytes;
+        const found = /http:\/\/[\w.[\]:]+\/\S*/.exec(text);
+        if (found) done(found[0]);
+      };
+      server.stdout.on("data", take);
+      server.stderr.on("data", take);
+      server.on("exit", () => fail(new Error(text)));
+    });
+  }
+
   /** A page in a context of its own; whatever it does wrong is found by finish(). */
   async open(address, { hash = "", ready = "header .title:not(:empty)", network = false, ...context } = {}) {
     const made = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
@@ -122,10 +146,16 @@ export class Harness {
   async finish() {
     const opened = this.opened.splice(0);
     for (const { made } of opened) await made.close();
+    this.endStarted();
     assert.deepEqual(opened.flatMap(({ faults }) => faults), [], "what the page must not do");
   }
 
+  endStarted() {
+    for (const child of this.started.splice(0)) child.kill();
+  }
+
   async abandon() {
+    this.endStarted();
     for (const { made, faults } of this.opened.splice(0)) {
       for (const fault of faults) console.log(`    ${fault}`);
       await made.close().catch(() => {});

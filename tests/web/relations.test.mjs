@@ -1,7 +1,6 @@
 // Call graph, source and comparison, and the same page from a server.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 import { assertShown, goTo, settled, test, value } from "./harness.mjs";
@@ -180,31 +179,15 @@ test("compare with one recording says how", async (harness) => {
 
 test("from a server: the same numbers, nothing asked of anyone else, a wrong token is refused", async (harness) => {
   const recording = harness.golden("small.sonde");
-  const server = spawn(harness.program, ["view", "--no-browser", recording], { stdio: ["ignore", "pipe", "pipe"] });
-  try {
-    const address = await new Promise((done, fail) => {
-      let text = "";
-      const take = (bytes) => {
-        text += bytes;
-        const found = /http:\/\/[\w.[\]:]+\/\S*/.exec(text);
-        if (found) done(found[0]);
-      };
-      server.stdout.on("data", take);
-      server.stderr.on("data", take);
-      server.on("exit", () => fail(new Error(text)));
-    });
-    const page = await harness.open(address, { hash: "#view=table", network: true });
-    await settled(page);
-    const shown = await page.locator(".table .body .cell.self").allInnerTexts();
-    const truth = harness.report(recording).functions.map(({ self_ns }) => self_ns).sort((a, b) => b - a);
-    shown.forEach((text, index) => assertShown(text, truth[index]));
-    for (const view of await page.locator("nav button").allInnerTexts()) await goTo(page, view);
-    assert.equal(await page.locator(".problem").count(), 0);
-    const { origin, pathname } = new URL(address);
-    assert.equal((await fetch(address)).status, 200);
-    assert.equal((await fetch(origin + pathname.replace(/[0-9a-f]{4}/i, "0000"))).status, 403);
-  } finally {
-    server.removeAllListeners("exit");
-    server.kill();
-  }
+  const address = await harness.serve(recording);
+  const page = await harness.open(address, { hash: "#view=table", network: true });
+  await settled(page);
+  const shown = await page.locator(".table .body .cell.self").allInnerTexts();
+  const truth = harness.report(recording).functions.map(({ self_ns }) => self_ns).sort((a, b) => b - a);
+  shown.forEach((text, index) => assertShown(text, truth[index]));
+  for (const view of await page.locator("nav button").allInnerTexts()) await goTo(page, view);
+  assert.equal(await page.locator(".problem").count(), 0);
+  const { origin, pathname } = new URL(address);
+  assert.equal((await fetch(address)).status, 200);
+  assert.equal((await fetch(origin + pathname.replace(/[0-9a-f]{4}/i, "0000"))).status, 403);
 });

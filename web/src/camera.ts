@@ -113,6 +113,8 @@ export class Camera {
       PageDown: () => this.pan(0, page),
       w: () => this.zoom(0.8),
       s: () => this.zoom(1.25),
+      "+": () => this.zoom(0.8),
+      "-": () => this.zoom(1.25),
     };
     actions[event.key]?.();
     return event.key in actions;

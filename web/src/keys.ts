@@ -13,14 +13,16 @@ export interface Key {
 export const KEYS: Key[] = [
   { keys: "/", words: "search functions and files" },
   { keys: "n N", words: "next, previous match" },
-  { keys: "← → ↑ ↓, W A S D", words: "move and zoom" },
+  { keys: "← → ↑ ↓, W A S D, + −", words: "move and zoom" },
+  { keys: "Page Home End", words: "through rows and lines" },
   { keys: "Enter", words: "zoom to the selection; in the table, its source" },
-  { keys: "Esc", words: "back to the whole, forget search and selection" },
+  { keys: "Esc", words: "the whole; then forget search, range and selection" },
   { keys: "t", words: "time or per cent" },
   { keys: "h", words: "hide library frames" },
   { keys: "i", words: "show idle threads" },
   { keys: "r", words: "merge recursion" },
   { keys: "c", words: "copy the stack" },
+  { keys: "f", words: "all of the graph" },
   { keys: "?", words: "this list" },
 ];
 

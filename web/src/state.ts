@@ -142,10 +142,11 @@ function readRange(text: string): [number, number] | null {
   return parts.length === 2 && parts[0] >= 0 && parts[1] > parts[0] ? [parts[0], parts[1]] : null;
 }
 
-/** A view's own state that is to be in the URL: said when its file is loaded. "" stands for how it is usually. */
-export function keepText(key: string, signal: Signal<string>): void {
+/** A view's own choice that is to be in the URL, said when its file is loaded; what is none of `all` is as it usually is. */
+export function keepChoice<T extends string | number | boolean>(key: string, signal: Signal<T>, all: readonly T[]): void {
   const usual = signal.peek();
-  KEPT.push(kept(key, signal, (text) => text || usual, (value) => (value === usual ? "" : value)));
+  const read = (text: string) => all.find((value) => String(value) === text) ?? usual;
+  KEPT.push(kept(key, signal, read, (value) => (value === usual ? "" : String(value))));
 }
 
 const KEPT: Kept<any>[] = [
@@ -174,12 +175,15 @@ const KEPT: Kept<any>[] = [
   kept("with", other, (text) => (text ? number(text) : 1), (value) => (value === 1 ? "" : String(value))),
 ];
 
+/** All at once: what is half of one state and half of another must not get into the history. */
 function readUrl(): void {
   const fields = new URLSearchParams(location.hash.slice(1));
-  for (const { key, signal, read } of KEPT) {
-    const value = read(fields.get(key) ?? "");
-    if (JSON.stringify(value) !== JSON.stringify(signal.peek())) signal.value = value;
-  }
+  batch(() => {
+    for (const { key, signal, read } of KEPT) {
+      const value = read(fields.get(key) ?? "");
+      if (JSON.stringify(value) !== JSON.stringify(signal.peek())) signal.value = value;
+    }
+  });
 }
 
 function urlText(): string {
@@ -208,9 +212,18 @@ export function keepInUrl(): void {
   });
 }
 
+/** Of A4 between its margins, in CSS pixels. */
+const PAPER_WIDTH = 700;
+
 /** What depends on `printing` must be there when the event is over: nothing is drawn later. */
 export function followPrinting(): void {
-  addEventListener("beforeprint", () => (printing.value = true));
+  addEventListener("beforeprint", () => {
+    const { style } = document.documentElement;
+    const width = document.querySelector("main")?.clientWidth || PAPER_WIDTH;
+    style.setProperty("--shrink", String(Math.min(1, PAPER_WIDTH / width)));
+    style.setProperty("--picture", `${document.querySelector("main canvas")?.clientWidth ?? width}px`);
+    printing.value = true;
+  });
   addEventListener("afterprint", () => (printing.value = false));
 }
 

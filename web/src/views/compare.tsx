@@ -15,7 +15,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording } from "../state";
+import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -166,6 +166,8 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
 /** Which figures the table is about. */
 const byTotal = signal(false);
 const sortColumn = signal("change");
+keepChoice("total", byTotal, [true, false]);
+keepChoice("change", sortColumn, ["before", "after", "change", "ratio"]);
 
 interface Column {
   name: string;

@@ -387,8 +387,8 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
       {!inTime && <CutoffChoice />}
       {!inTime && <FoldChoice />}
       {arrangement.value !== "sandwich" && <DirectionChoice />}
-      <Legend recording={recording} />
       <SaveButtons recording={recording} />
+      <Legend recording={recording} />
     </div>
   );
 }

@@ -13,7 +13,7 @@ import { viewKeys } from "../keys";
 import { layOut, safeSvg } from "../layout";
 import { count } from "../numbers";
 import type { Recording } from "../recording";
-import { dark, matches, problem, selected, selection, showSource } from "../state";
+import { dark, keepChoice, matches, problem, selected, selection, showSource } from "../state";
 import type { ViewProps } from "../views";
 
 /** More than these nobody can read, and the layout takes seconds. */
@@ -24,6 +24,9 @@ const STEPS = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
 const nodeStep = signal(6);
 const edgeStep = signal(4);
 const bySelf = signal(false);
+keepChoice("nodes", nodeStep, [...STEPS.keys()]);
+keepChoice("edges", edgeStep, [...STEPS.keys()]);
+keepChoice("heat", bySelf, [true, false]);
 
 interface Graph {
   dot: string;

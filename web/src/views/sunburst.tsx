@@ -187,7 +187,6 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
       <CutoffChoice />
       <ColorChoice recording={recording} />
       <FoldChoice />
-      <Legend recording={recording} />
       <span class="save">
         <button type="button" title="save the picture as SVG" onClick={() => shown && saveRings(shown.picture(), name)}>
           SVG
@@ -196,6 +195,7 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
           PNG
         </button>
       </span>
+      <Legend recording={recording} />
     </div>
   );
 }
