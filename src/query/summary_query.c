@@ -152,6 +152,10 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, tree_is_sampled(recording));
     json_key(json, "flat");
     json_bool(json, recording->functions_count && !recording->calls_count && !recording->samples_count);
+    json_key(json, "lined");
+    json_bool(json, recording->lines_count > 0);
+    json_key(json, "only_lines");
+    json_bool(json, functions_are_of_lines(recording));
     json_key(json, "live");
     json_bool(json, row->is_live);
     put_number(json, "begin_ns", axis.begin_ns);

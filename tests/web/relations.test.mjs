@@ -115,6 +115,31 @@ test("source: the text that ran, its hot lines, jump from a function", async (ha
   assert.equal(await page.locator("main script").count(), 0);
 });
 
+test("source: lines that were timed, with their hits and exact times", async (harness) => {
+  const recording = harness.golden("timed.sonde");
+  const page = await harness.open(harness.html(recording), { hash: "#view=source" });
+  const chosen = await page.locator("select.wide option", { hasText: "step.py" }).getAttribute("value");
+  await page.selectOption("select.wide", chosen);
+  await page.waitForSelector("code >> text=total += visit(");
+  const shown = await page.locator("main [role=row][id^=L]").evaluateAll((all) =>
+    all.map((row) => [Number(row.id.slice(1)), ...[...row.querySelectorAll(".cell")].map((one) => one.textContent)]),
+  );
+  const rows = new Map();
+  for (const { file, rows: lines } of harness.report(recording).lines)
+    for (const { line, hits, self_ns, total_ns } of file.endsWith("step.py") ? lines : []) {
+      const [sum_hits, sum_self, sum_total] = rows.get(line) ?? [0, 0, 0];
+      rows.set(line, [sum_hits + hits, sum_self + self_ns, sum_total + total_ns]);
+    }
+  assert.equal(rows.size, 5);
+  for (const [line, hits, self, total] of shown) {
+    const expected = rows.get(line);
+    if (!expected) assert.equal(hits, "", `line ${line}`);
+    else [hits, self, total].forEach((text, column) => assertShown(text, expected[column], `line ${line}`));
+  }
+  const hottest = await page.locator(".hot li").first().innerText();
+  assert.match(hottest, /^13\s+700 ms\s+total \+= visit\(/);
+});
+
 test("source: without the text the lines stand alone", async (harness) => {
   const page = await harness.open(harness.html(harness.golden("sampled.sonde")), { hash: "#view=source" });
   await settled(page);

@@ -90,10 +90,11 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
   );
 }
 
-/** The lines of the function that took most; only samples know them. */
+/** The lines of the function that took most; only samples and line times know them. */
 function HotLines({ recording, code }: { recording: Recording; code: number }): JSX.Element | null {
   const { codes } = recording;
-  const canHave = recording.summary.sampled && codes.fileId[code] > 0;
+  const { sampled, lined } = recording.summary;
+  const canHave = (sampled || lined) && codes.fileId[code] > 0;
   const request = { ask: "lines", recording: recording.number, file: codes.fileId[code], code, ...selection.value };
   const lines = useAnswer(
     canHave ? request : null,

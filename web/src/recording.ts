@@ -36,6 +36,9 @@ export interface Summary {
   name: string;
   sampled: boolean;
   flat: boolean;
+  /** Lines were timed; nothing else was. */
+  lined: boolean;
+  only_lines: boolean;
   /** It is still being made. */
   live: boolean;
   begin_ns: number;

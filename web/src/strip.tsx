@@ -268,5 +268,5 @@ export function Strip({ recording }: { recording: Recording }): JSX.Element {
   const all = whole(recording);
   useActivity(recording);
   if (all) return <Drawn all={all} />;
-  return <footer class="strip none hint">Calls were counted, not timed one by one, so there is no run over time to show; sonde record keeps the times.</footer>;
+  return <footer class="strip none hint">Sums were recorded, not one time after the other, so there is no run over time to show; sonde record keeps the times.</footer>;
 }

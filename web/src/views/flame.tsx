@@ -321,7 +321,7 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
   const { begin_ns, end_ns } = recording.summary;
   const [window, setWindow] = useState<Window | null>(null);
   const layout = useTimeLayout(recording, window);
-  if (!(end_ns > begin_ns)) return <p class="hint empty">Calls were counted, not timed one by one: there is no order in time to show.</p>;
+  if (!(end_ns > begin_ns)) return <p class="hint empty">Sums were recorded, not one time after the other: there is no order in time to show.</p>;
   if (!layout) return null;
   const options: PictureOptions = {
     layout,

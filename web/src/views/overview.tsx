@@ -21,6 +21,8 @@ const VIEW_OF: Record<string, string> = {
   flat: "table",
   recursion: "graph",
   loop: "source",
+  "hot-line": "source",
+  "never-ran": "source",
   waiting: "timeline",
 };
 
@@ -31,8 +33,8 @@ function show(code: number, where = "flame"): void {
   view.value = where;
 }
 
-function FindingLine({ finding }: { finding: Finding }): JSX.Element {
-  const where = VIEW_OF[finding.topic] ?? "flame";
+function FindingLine({ finding, summary }: { finding: Finding; summary: Summary }): JSX.Element {
+  const where = VIEW_OF[finding.topic] ?? (summary.only_lines ? "source" : "flame");
   if (finding.topic === "damage") return <>{finding.text}</>;
   if (finding.code)
     return (
@@ -54,7 +56,7 @@ function Findings({ summary }: { summary: Summary }): JSX.Element {
     <ol class="findings">
       {summary.findings.map((finding) => (
         <li key={finding.text}>
-          <FindingLine finding={finding} />
+          <FindingLine finding={finding} summary={summary} />
         </li>
       ))}
     </ol>
@@ -97,8 +99,10 @@ function durationOf({ meta, begin_ns, end_ns }: Summary): string | undefined {
 
 /** What kind of data they are, for those who opened a file of another program. */
 function kindOf(summary: Summary): string {
-  if (summary.sampled) return "stacks, sampled";
-  return summary.flat ? "functions and who called them, without stacks: stacks are estimated" : "every call, counted and timed";
+  if (summary.only_lines) return "hits and times of the lines of chosen functions";
+  const lines = summary.lined ? "; hits and times of lines" : "";
+  if (summary.sampled) return `stacks, sampled${lines}`;
+  return summary.flat ? "functions and who called them, without stacks: stacks are estimated" : `every call, counted and timed${lines}`;
 }
 
 function run(summary: Summary): Fact[] {

@@ -10,7 +10,7 @@ import { functions, rowOf, type Functions } from "../functions";
 import { coloured, uncoloured, type Piece } from "../highlight";
 import { viewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
-import { share, time } from "../numbers";
+import { count, share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
 import { dark, file, line, percent, selected, selection } from "../state";
@@ -23,6 +23,8 @@ interface Lines {
   self: Float64Array;
   total: Float64Array;
   samples: Float64Array;
+  /** Of lines that were timed; others have none. */
+  hits: Float64Array;
   text: string | null;
 }
 
@@ -32,6 +34,7 @@ function decode(answer: Answer): Lines {
     self: answer.reals("self_ns"),
     total: answer.reals("total_ns"),
     samples: answer.reals("samples"),
+    hits: answer.reals("hits"),
     text: hasText ? new TextDecoder().decode(answer.small("text")) : null,
   };
 }
@@ -115,7 +118,8 @@ function atBeginnings(recording: Recording, table: Functions, id: number): Lines
   const { codes } = recording;
   const inside = Array.from(table.code.keys()).filter((row) => codes.fileId[table.code[row]] === id);
   const size = Math.max(0, ...inside.map((row) => codes.line[table.code[row]])) + 1;
-  const lines = { self: new Float64Array(size), total: new Float64Array(size), samples: new Float64Array(size), text: null };
+  const zeros = () => new Float64Array(size);
+  const lines = { self: zeros(), total: zeros(), samples: zeros(), hits: zeros(), text: null };
   for (const row of inside) {
     const at = codes.line[table.code[row]];
     lines.self[at] = Math.max(lines.self[at], table.self[row]);
@@ -148,8 +152,21 @@ function Heat({ value, largest, whole }: { value: number; largest: number; whole
   );
 }
 
+/** How often a line ran, and how long once. */
+function Hits({ lines, number }: { lines: Lines; number: number }): JSX.Element {
+  const hits = lines.hits[number];
+  if (!(hits > 0)) return <span class="cell" role="cell" />;
+  return (
+    <span class="cell" role="cell" title={`${time(lines.total[number] / hits)} each time`}>
+      {count(hits)}
+    </span>
+  );
+}
+
 interface ListingProps {
   lines: Lines;
+  /** Whether lines were timed. */
+  timed: boolean;
   pieces: Piece[][] | null;
   /** Numbers of the lines that are shown. */
   numbers: Uint32Array;
@@ -162,7 +179,7 @@ function largestOf(values: Float64Array): number {
   return largest;
 }
 
-function Listing({ lines, pieces, numbers, whole }: ListingProps): JSX.Element {
+function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.Element {
   const [largestSelf, largestTotal] = useMemo(() => [largestOf(lines.self), largestOf(lines.total)], [lines]);
   const row = (index: number, style: RowStyle) => {
     const number = numbers[index];
@@ -171,6 +188,7 @@ function Listing({ lines, pieces, numbers, whole }: ListingProps): JSX.Element {
         <button type="button" class="number" aria-label={`line ${number}`} onClick={() => (line.value = number)}>
           {number}
         </button>
+        {timed && <Hits lines={lines} number={number} />}
         <Heat value={lines.self[number]} largest={largestSelf} whole={whole} />
         <Heat value={lines.total[number]} largest={largestTotal} whole={whole} />
         <code role="cell">{pieces?.[number - 1]?.map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
@@ -181,14 +199,19 @@ function Listing({ lines, pieces, numbers, whole }: ListingProps): JSX.Element {
   return <Rows count={numbers.length} height={ROW} focus={at} label="lines" row={row} />;
 }
 
-function hottest(lines: Lines): number[] {
-  const by = largestOf(lines.self) > 1 ? lines.self : lines.total;
+/** Own times, where they are known. */
+function heatOf(lines: Lines): Float64Array {
+  return largestOf(lines.self) > 1 ? lines.self : lines.total;
+}
+
+function hottest(by: Float64Array): number[] {
   const numbers = Array.from(by.keys()).filter((number) => number && by[number] > 0);
   return numbers.sort((a, b) => by[b] - by[a]).slice(0, HOTTEST);
 }
 
 function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | null; whole: number }): JSX.Element | null {
-  const list = hottest(lines);
+  const by = heatOf(lines);
+  const list = hottest(by);
   if (!list.length) return null;
   return (
     <section class="hot" aria-label="hottest lines">
@@ -198,7 +221,7 @@ function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | 
           <li key={number}>
             <button type="button" onClick={() => (line.value = number)}>
               <span class="number">{number}</span>
-              <span class="figure">{percent.value ? share(lines.self[number], whole) : time(lines.self[number])}</span>
+              <span class="figure">{percent.value ? share(by[number], whole) : time(by[number])}</span>
               <code>{pieces?.[number - 1]?.map(({ text }) => text).join("").trim()}</code>
             </button>
           </li>
@@ -219,7 +242,7 @@ function Note({ hasText, hasLines }: { hasText: boolean; hasLines: boolean }): J
   return (
     <p class="hint note">
       {!hasText && "The recording has no text of this file: record with --embed-source=yes to see it here. "}
-      {!hasLines && "Calls were recorded, not lines: figures stand where functions begin. sonde record knows lines."}
+      {!hasLines && "Calls were recorded, not lines: figures stand where functions begin. sonde record and sonde line know lines."}
     </p>
   );
 }
@@ -250,6 +273,7 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
     () => (found && !hasLines ? { ...atBeginnings(recording, table, row.id), text: found.text } : found),
     [found, table],
   );
+  const timed = !!lines?.hits.some((value) => value > 0);
   const pieces = useColours(row.path, lines?.text ?? null);
   const numbers = useMemo(() => (lines ? numbersOf(lines, pieces) : new Uint32Array(0)), [lines, pieces?.length]);
   useKeys(numbers);
@@ -263,16 +287,17 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
     <>
       <Note hasText={pieces !== null} hasLines={hasLines} />
       <div class="listing">
-        <div class="code" role="table" aria-label={row.path.slice(-200)}>
+        <div class={timed ? "code timed" : "code"} role="table" aria-label={row.path.slice(-200)}>
           <div class="row heads" role="row">
             <span role="columnheader">Line</span>
+            {timed && <span role="columnheader">Hits</span>}
             <span role="columnheader">Self</span>
             <span role="columnheader">Total</span>
             <span role="columnheader">
               <Path path={row.path} />
             </span>
           </div>
-          <Listing lines={lines} pieces={pieces} numbers={numbers} whole={table.totalNs} />
+          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} whole={table.totalNs} />
         </div>
         <HotLines lines={lines} pieces={pieces} whole={table.totalNs} />
       </div>

@@ -127,7 +127,7 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
   if (!(end_ns > begin_ns))
     return (
       <p class="hint empty">
-        Calls were counted, not timed one by one: there is nothing to lay out over time. sonde record keeps the times.
+        Sums were recorded, not one time after the other: there is nothing to lay out over time. sonde record keeps the times.
       </p>
     );
   return (
