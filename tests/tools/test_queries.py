@@ -29,4 +29,4 @@ def test_limits_are_those_of_the_code():
     for name, value in (("CONNECTIONS_MAX", "64"), ("REQUEST_NS", "(10 *"), ("STALL_NS", "(30 *")):
         assert re.search(rf"#define {name} +{re.escape(value)}", server), name
     assert "#define RECORD_SOURCE_MAX (1u << 20)" in re.sub(" +", " ", source("store/record.h"))
-    assert "#define ALL_BYTES_MAX ((size_t)16 << 20)" in source("cli/sources.c")
+    assert "#define ALL_BYTES_MAX ((size_t)16 << 20)" in source("export/sources.c")
