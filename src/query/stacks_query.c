@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "analyse/fold.h"
+#include "analyse/function_order.h"
 #include "analyse/main_threads.h"
 #include "analyse/sandwich.h"
 #include "base/err.h"
 #include "query/answer.h"
-#include "query/name_ranks.h"
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/rectangles.h"
@@ -119,11 +119,39 @@ static int put_threads(struct answer *answer, const struct recording *recording,
 
 /* ---- the answer ---- */
 
-static int put(struct answer *answer, const struct recording *recording, const struct request *request,
+static int rank(const struct recording *recording, const struct functions *functions, uint32_t *codes,
+                uint32_t *ranks, struct err *err)
+{
+    int column = function_order_find("name", err);
+    if (column < 0 || function_order_sort(recording, functions, column, false, codes, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < functions->row_count; i++)
+        ranks[codes[i]] = i;
+    return 0;
+}
+
+/* By code: its place among the names of all functions. NULL when memory ran out; the caller frees. */
+static uint32_t *rank_names(struct opened_recording *row, const struct request *request, struct err *err)
+{
+    const struct functions *functions = opened_functions(row, &request->selection, err);
+    uint32_t *codes = functions ? calloc((size_t)functions->row_count + 1, sizeof *codes) : NULL;
+    uint32_t *ranks = codes ? calloc((size_t)row->recording.codes_count + 1, sizeof *ranks) : NULL;
+    int result = ranks ? rank(&row->recording, functions, codes, ranks, err) : -1;
+    if (functions && !ranks)
+        err_set(err, "not enough memory to order %u functions", functions->row_count);
+    free(codes);
+    if (result == 0)
+        return ranks;
+    free(ranks);
+    return NULL;
+}
+
+static int put(struct answer *answer, struct opened_recording *row, const struct request *request,
                const struct tree *tree, struct err *err)
 {
+    const struct recording *recording = &row->recording;
     struct rectangles_options options = {.nodes = request->threads};
-    uint32_t *ranks = request->by_name ? name_ranks_new(recording, err) : NULL;
+    uint32_t *ranks = request->by_name ? rank_names(row, request, err) : NULL;
     options.ranks = ranks;
     int result = request->by_name && !ranks ? -1 : rectangles_put(answer, tree, &options, err);
     if (result == 0 && request->threads)
@@ -143,13 +171,13 @@ int stacks_query(struct opened *opened, struct opened_recording *row, const stru
     if (!seen)
         return -1;
     if (!make && !request->fold)
-        return put(answer, recording, request, seen, err);
+        return put(answer, row, request, seen, err);
     int result = request->fold ? tree_build(recording, &request->selection, &tree, err)
                                : make(recording, seen, request, &tree, err);
     if (result == 0 && request->fold)
         result = turn(recording, request, &tree, err);
     if (result == 0)
-        result = put(answer, recording, request, &tree, err);
+        result = put(answer, row, request, &tree, err);
     tree_clear(&tree);
     return result;
 }

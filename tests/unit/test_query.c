@@ -96,6 +96,66 @@ static void test_bottom_up_begins_at_the_leaves(void **state)
     free(opened);
 }
 
+static const char *const two_threads =
+    "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"shared\":{\"frames\":["
+    "{\"name\":\"work\"},{\"name\":\"rest\"},{\"name\":\"both\"}]},\"profiles\":["
+    "{\"type\":\"sampled\",\"name\":\"first\",\"unit\":\"seconds\",\"startValue\":0,\"endValue\":8,"
+    "\"samples\":[[0],[2,0,2]],\"weights\":[5,3]},"
+    "{\"type\":\"sampled\",\"name\":\"second\",\"unit\":\"seconds\",\"startValue\":0,\"endValue\":5,"
+    "\"samples\":[[1],[2,0,2]],\"weights\":[4,1]}]}";
+
+/* Of both (4 s), rest (4 s) and work (5 s), in the order of their names, which thread they are mostly of. */
+static void test_stacks_know_their_threads(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes out = {0};
+    struct err err = {0};
+    assert_int_equal(opened_add(opened, "x.json", two_threads, strlen(two_threads), &err), 0);
+    char *head = ask(opened, "{\"ask\":\"stacks\",\"threads\":true,\"by_name\":true}", &out);
+    uint32_t count;
+    const uint32_t *node = array(&out, head, "node", &count);
+    const uint32_t *thread = array(&out, head, "node_thread", &count);
+    const double *part = array(&out, head, "node_thread_part", &count);
+    const double *total = array(&out, head, "total", &count);
+    assert_true(total[1] == 4e9 && total[2] == 4e9 && total[3] == 5e9);
+    assert_int_equal(thread[node[1]], 1);
+    assert_true(part[node[1]] == 0.75);
+    assert_int_equal(thread[node[2]], 2);
+    assert_true(part[node[2]] == 1);
+    assert_int_equal(thread[node[3]], 1);
+    free(head);
+    bytes_clear(&out);
+    opened_clear(opened);
+    free(opened);
+}
+
+static uint32_t level_count(struct opened *opened, const char *json)
+{
+    struct bytes out = {0};
+    uint32_t count;
+    char *head = ask(opened, json, &out);
+    array(&out, head, "level", &count);
+    free(head);
+    bytes_clear(&out);
+    return count - 1;
+}
+
+/* Of both, work, both: three levels below the root, from either end. */
+static void test_recursion_is_merged_from_either_end(void **state)
+{
+    (void)state;
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct err err = {0};
+    assert_int_equal(opened_add(opened, "x.json", two_threads, strlen(two_threads), &err), 0);
+    assert_int_equal(level_count(opened, "{\"ask\":\"stacks\"}"), 4);
+    assert_int_equal(level_count(opened, "{\"ask\":\"stacks\",\"fold\":true}"), 3);
+    assert_int_equal(level_count(opened, "{\"ask\":\"stacks\",\"view\":\"bottom-up\"}"), 4);
+    assert_int_equal(level_count(opened, "{\"ask\":\"stacks\",\"view\":\"bottom-up\",\"fold\":true}"), 2);
+    opened_clear(opened);
+    free(opened);
+}
+
 static void test_what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -370,6 +430,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stacks_are_levels),
         cmocka_unit_test(test_bottom_up_begins_at_the_leaves),
+        cmocka_unit_test(test_stacks_know_their_threads),
+        cmocka_unit_test(test_recursion_is_merged_from_either_end),
         cmocka_unit_test(test_what_is_wrong_is_said),
         cmocka_unit_test(test_share_of_a_search),
         cmocka_unit_test(test_libraries_can_be_left_out),
