@@ -18,7 +18,7 @@ interface RowsProps {
   row(index: number, style: RowStyle): JSX.Element;
 }
 
-const MARGIN = 6;
+const MARGIN = 2;
 /** On paper there is nothing to scroll: the first rows. */
 const PRINTED = 200;
 /** Browsers lay out no element much higher than this: beyond it rows share their pixels. */
@@ -52,11 +52,18 @@ export function Rows({ count, height, focus = -1, label, row }: RowsProps): JSX.
   const first = isPaper ? 0 : Math.max(0, Math.floor((top * squeeze) / height) - MARGIN);
   const last = isPaper ? Math.min(count, PRINTED) : Math.min(count, Math.ceil((top * squeeze + seen) / height) + MARGIN);
   const rows = [];
+  // Rows that stay in sight are not made again, as long as they are the same ones at the same places.
+  const made = useRef({ row, squeeze, rows: new Map<number, JSX.Element>() });
+  if (made.current.row !== row || made.current.squeeze !== squeeze) made.current = { row, squeeze, rows: new Map() };
+  const before = squeeze === 1 ? made.current.rows : new Map<number, JSX.Element>();
+  const kept = (made.current.rows = new Map<number, JSX.Element>());
   // Elements are used again for the rows that come into sight: a change of text is quicker than a new element.
   const slots = isPaper ? PRINTED : Math.ceil(seen / height) + 2 * MARGIN + 2;
   for (let i = first; i < last; i++) {
     const style = { top: `${i * height - top * squeeze + top}px`, height: `${height}px` };
-    rows.push(<Fragment key={i % slots}>{row(i, style)}</Fragment>);
+    const one = before.get(i) ?? <Fragment key={i % slots}>{row(i, style)}</Fragment>;
+    kept.set(i, one);
+    rows.push(one);
   }
   return (
     <div class="rows body" ref={body} role="rowgroup" aria-label={label} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>

@@ -223,10 +223,14 @@ function Cells({ columns, figures, row, whole }: RowProps): JSX.Element {
         .filter((column) => column.values)
         .map((column) => {
           const value = column.values!(figures)[row];
+          // One element with its text: a row has few of them, because all change with every step of the scroll bar.
           return (
-            <span class={`cell ${column.name}`} role="cell">
-              {column.isTime && value > 0 && <span class="bar" style={{ width: `${(100 * value) / whole}%` }} />}
-              <span>{figure(column, value, whole)}</span>
+            <span
+              class={`cell ${column.name}`}
+              role="cell"
+              style={column.isTime ? { backgroundSize: `${(100 * value) / whole}% 18px` } : undefined}
+            >
+              {figure(column, value, whole)}
             </span>
           );
         })}
@@ -258,13 +262,13 @@ function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): J
     >
       <Cells columns={columns} figures={table} row={row} whole={table.totalNs} />
       <span class="cell name" role="cell" title={shortName(codes.name(code), 1000)}>
-        <bdi>{functionName(codes, code)}</bdi>
+        {functionName(codes, code)}
       </span>
       <span class="cell place" role="cell">
         <Place codes={codes} code={code} />
       </span>
       <span class="cell module" role="cell" title={shortName(codes.module(code))}>
-        <bdi>{shortName(codes.module(code))}</bdi>
+        {shortName(codes.module(code))}
       </span>
     </div>
   );
