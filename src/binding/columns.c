@@ -57,6 +57,12 @@ static const struct column columns_of_calls[] = {
     COLUMN(call_row, thread), COLUMN(call_row, node), COLUMN(call_row, calls), COLUMN(call_row, self_ns), {0},
 };
 
+static const struct column columns_of_line[] = {
+    COLUMN(line_row, thread), COLUMN(line_row, code),     COLUMN(line_row, line),
+    COLUMN(line_row, hits),   COLUMN(line_row, total_ns), COLUMN(line_row, self_ns),
+    COLUMN(line_row, min_ns), COLUMN(line_row, max_ns),   {0},
+};
+
 static const struct column columns_of_sample[] = {
     COLUMN(sample_row, time_ns),
     COLUMN(sample_row, weight_ns),
@@ -195,6 +201,7 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
          columns_of_process},
         {"threads", recording->threads, recording->threads_count, sizeof(struct thread), columns_of_thread},
         {"calls", recording->calls, recording->calls_count, sizeof(struct call_row), columns_of_calls},
+        {"lines", recording->lines, recording->lines_count, sizeof(struct line_row), columns_of_line},
         {"samples", recording->samples, recording->samples_count, sizeof(struct sample_row),
          columns_of_sample},
         {"functions", functions->rows, functions->row_count, sizeof(struct function_row),

@@ -91,7 +91,7 @@ static const struct option options[] = {
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
      "Show paths as they were recorded."},
     {"csv", 0, OPTION_FLAG, NULL, FIELD(csv), NULL,
-     "The table, the pairs (--callers, --callees) or the tree as comma-separated values."},
+     "The table, the lines, the pairs (--callers, --callees) or the tree as comma-separated values."},
     {"json", 0, OPTION_FLAG, NULL, FIELD(json), NULL, "Everything as one JSON document."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
     {NULL},

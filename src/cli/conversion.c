@@ -36,6 +36,7 @@ struct conversion_format {
     const char *name;
     int (*put)(struct job *job, struct err *err);
     bool text;
+    bool stacks;             /* it shows nothing else */
     const char *suffixes[4]; /* that name it, the usual one first; NULL-ended */
 };
 
@@ -165,16 +166,16 @@ static int put_flamegraph(struct job *job, struct err *err)
 }
 
 static const struct conversion_format formats_written[] = {
-    {"chrome", put_chrome, true, {".trace.json", ".chrome.json", ".trace"}},
-    {"chrometrace", put_chrome, true, {".trace.json"}},
-    {"speedscope", put_speedscope, true, {".speedscope.json", ".speedscope", ".json"}},
-    {"flamegraph", put_flamegraph, true, {".svg"}},
-    {"html", put_html, true, {".html", ".htm"}},
-    {"collapsed", put_collapsed, true, {".collapsed", ".folded", ".txt"}},
-    {"raw", put_collapsed, true, {".raw"}},
-    {"pstats", put_pstats, false, {".prof", ".pstats"}},
-    {"lprof", put_lprof, false, {".lprof"}},
-    {"sonde", put_sonde, false, {".sonde"}},
+    {"chrome", put_chrome, true, true, {".trace.json", ".chrome.json", ".trace"}},
+    {"chrometrace", put_chrome, true, true, {".trace.json"}},
+    {"speedscope", put_speedscope, true, true, {".speedscope.json", ".speedscope", ".json"}},
+    {"flamegraph", put_flamegraph, true, true, {".svg"}},
+    {"html", put_html, true, false, {".html", ".htm"}},
+    {"collapsed", put_collapsed, true, true, {".collapsed", ".folded", ".txt"}},
+    {"raw", put_collapsed, true, true, {".raw"}},
+    {"pstats", put_pstats, false, false, {".prof", ".pstats"}},
+    {"lprof", put_lprof, false, false, {".lprof"}},
+    {"sonde", put_sonde, false, false, {".sonde"}},
     {NULL},
 };
 
@@ -247,6 +248,10 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
     /* A .sonde file keeps the addresses, so that they can still be named. */
     if (conversion->format->put != put_sonde && native_stacks_name(recording, conversion->internals, err) < 0)
         return -1;
+    if (conversion->format->stacks && functions_are_of_lines(recording))
+        return err_set(
+            err, "%s holds line times and no stacks; 'sonde report' prints them, --format html shows them",
+            name);
     if (staged_open(&file, path, err) < 0)
         return -1;
     if (put_to(&job, &file, err) == 0)

@@ -203,6 +203,10 @@ static int put_table_and_lines(const struct recording *recording, const struct f
 static int put_view(const struct recording *recording, const struct functions *functions,
                     const struct report_options *options, struct bytes *out, struct err *err)
 {
+    if (options->view != REPORT_TABLE && functions->from_lines)
+        return err_set(err,
+                       "%s holds line times, and nothing of who called whom; leave the view out to see them",
+                       options->name ? options->name : "the recording");
     if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
         return tree_text_put(recording, options, out, err);
     if (options->view == REPORT_TABLE)

@@ -1,5 +1,6 @@
 """line_profiler's files: what it wrote, sonde shows as it does; what sonde writes, it reads, old and new."""
 
+import json
 import os
 import pickle
 import shutil
@@ -9,7 +10,7 @@ import sys
 import interpreters
 import peer_programs
 import pytest
-from conftest import PROGRAMS
+from conftest import PROGRAMS, read
 
 RELEASES = ["line_profiler", "line_profiler==4.2.0"]
 # Modules of the standard library: the ends of hundreds of functions.
@@ -33,6 +34,14 @@ for file in sorted(glob.glob(os.path.dirname(os.__file__) + "/[abc]*.py")):
             timings[file, line, getattr(code, "co_qualname", code.co_name)] = [(line, number, 1000 * number)]
 with open(sys.argv[1], "wb") as output:
     pickle.dump(LineStats(timings, 1e-9), output, pickle.HIGHEST_PROTOCOL)
+"""
+
+
+LOADED = """
+import json, sys, line_profiler
+stats = line_profiler.load_stats(sys.argv[1])
+rows = [[name, *row] for (_, _, name), rows in stats.timings.items() for row in rows]
+print(json.dumps(rows))
 """
 
 
@@ -106,6 +115,16 @@ def test_line_profiler_reads_what_we_write(sonde, release, tmp_path):
     sonde_does(sonde, tmp_path, *through)
     sonde_does(sonde, tmp_path, "export", "-o", "again.lprof", "through.sonde")
     assert (tmp_path / "again.lprof").read_bytes() == (tmp_path / "ours.lprof").read_bytes()
+
+
+def test_tables_for_python(release, tmp_path):
+    tables = read(release.profile(tmp_path, "lined.lprof"))
+    lines, codes, strings = tables["lines"], tables["codes"], tables["strings"]
+    names = [strings[codes["qualname"][code]] for code in lines["code"]]
+    theirs = release.run(tmp_path, "-c", LOADED, "lined.lprof")
+    ours = zip(names, lines["line"], lines["hits"], lines["total_ns"])
+    assert [list(row) for row in ours if row[2]] == json.loads(theirs)
+    assert set(lines["max_ns"]) == {0}  # not known
 
 
 def test_sums_as_line_profiler_does(sonde, tmp_path):
