@@ -8,6 +8,12 @@ From the shell: ``python -m sonde trace script.py`` (``python -m sonde --help``)
         work()
     profile.print_stats("cumulative")
 
+    profiler = sonde.LineProfiler()   # LineProfiler and LineStats mean what they mean in line_profiler
+    profiler.runcall(work)
+    profiler.print_stats()
+
+    from sonde import profile         # @profile: chosen while `sonde line` runs the script, else no cost
+
     recording = sonde.read("script.sonde")     # or a .prof: its tables, column by column
 
 Importing the package loads nothing; each name is brought in when it is first used.
@@ -16,13 +22,21 @@ Importing the package loads nothing; each name is brought in when it is first us
 import sys
 
 _HOME = {
+    "LineProfiler": "line_profile",
+    "LineStats": "line_stats",
     "Profile": "call_profile",
+    "lineprof": "decorators",
+    "load_stats": "line_stats",
+    "memprof": "decorators",
+    "profile": "decorators",
+    "read": "recording",
     "run": "call_profile",
     "runctx": "call_profile",
-    "read": "recording",
+    "show_text": "line_stats",
 }
+_EVERYWHERE = {"decorators"}  # modules that need no extension: scripts that use them run in any interpreter
 
-__all__ = ["Profile", "read", "run", "runctx"]
+__all__ = sorted(_HOME)
 
 
 def _refusal():
@@ -41,7 +55,7 @@ def __getattr__(name):
     if name not in _HOME and name != "__version__":
         raise AttributeError("module 'sonde' has no attribute '" + name + "'")
     refusal = _refusal()
-    if refusal:
+    if refusal and _HOME.get(name) not in _EVERYWHERE:
         raise ImportError(refusal, name="sonde")
     from importlib import import_module
 

@@ -13,6 +13,7 @@
 #include "binding/columns.h"
 #include "binding/embedding.h"
 #include "binding/getstats.h"
+#include "binding/line_stats.h"
 #include "export/pstats_writer.h"
 #include "import/formats.h"
 #include "store/recording.h"
@@ -249,6 +250,17 @@ static PyMethodDef binding_methods[] = {
     {"pstats", binding_pstats, METH_VARARGS,
      "pstats(data, name='the recording', subcalls=True) -> bytes\n\n"
      "The functions as a .prof file."},
+    {"read_lines", line_stats_read, METH_VARARGS,
+     "read_lines(data, name) -> [((file, first_line, name), rows), ...]\n\n"
+     "The times of lines in a .lprof or .sonde file; a row is (line, hits, total_ns) or, where more is "
+     "known, "
+     "(line, hits, total_ns, self_ns, min_ns, max_ns)."},
+    {"lprof", line_stats_lprof, METH_VARARGS, "lprof(functions) -> bytes\n\nA .lprof file."},
+    {"line_recording", line_stats_recording, METH_VARARGS,
+     "line_recording(functions, sources) -> bytes\n\nA .sonde file; sources: {file: text}."},
+    {"line_text", line_stats_text, METH_VARARGS,
+     "line_text(functions, sources, unit, stripzeros, details, summarize, color) -> str\n\n"
+     "line_profiler's layout."},
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot binding_slots[] = {{Py_mod_exec, binding_exec}, {0, NULL}};

@@ -285,19 +285,37 @@ static struct block make_block(const struct recording *recording, const struct r
     };
 }
 
+void lines_text_put_function(const struct recording *recording, const struct report_options *options,
+                             const struct line_table *table, const struct line_table_function *function,
+                             struct bytes *out)
+{
+    struct block block = make_block(recording, options, table, function);
+    put_block(&block, out);
+}
+
+void lines_text_put_summary(const struct recording *recording, const struct report_options *options,
+                            const struct line_table *table, const struct line_table_function *function,
+                            struct bytes *out)
+{
+    struct block block = make_block(recording, options, table, function);
+    put_summary(&block, out);
+}
+
+typedef void put_function(const struct recording *recording, const struct report_options *options,
+                          const struct line_table *table, const struct line_table_function *function,
+                          struct bytes *out);
+
 /* Each function that the ranking has, with all its owners. */
 static void put_functions(const struct recording *recording, const struct report_options *options,
-                          const struct line_table *table, const struct ranking *ranking,
-                          void (*put)(struct block *block, struct bytes *out), struct bytes *out)
+                          const struct line_table *table, const struct ranking *ranking, put_function *put,
+                          struct bytes *out)
 {
     const struct line_table_function *end = table->functions + table->function_count;
     for (uint32_t i = 0; i < ranking->count; i++) {
         const struct line_table_function *function = line_table_find(table, ranking->rows[i].id);
-        for (; function && function < end && function->code == ranking->rows[i].id; function++) {
-            struct block block = make_block(recording, options, table, function);
+        for (; function && function < end && function->code == ranking->rows[i].id; function++)
             if (function->hits || !options->skip_zero)
-                put(&block, out);
-        }
+                put(recording, options, table, function, out);
     }
 }
 
@@ -343,9 +361,9 @@ static int put_table(const struct recording *recording, const struct report_opti
     if (rank(recording, options, table, &ranking, err) < 0)
         return -1;
     bytes_putf(out, "Timer unit: %g s\n\n", unit_of(options));
-    put_functions(recording, options, table, &ranking, put_block, out);
+    put_functions(recording, options, table, &ranking, lines_text_put_function, out);
     if (options->summarize)
-        put_functions(recording, options, table, &ranking, put_summary, out);
+        put_functions(recording, options, table, &ranking, lines_text_put_summary, out);
     ranking_clear(&ranking);
     return 0;
 }

@@ -10,6 +10,8 @@
 
 struct bytes;
 struct err;
+struct line_table;
+struct line_table_function;
 struct recording;
 struct report_options;
 
@@ -20,4 +22,14 @@ int lines_text_check_unit(double unit_s, struct err *err);
 
 int lines_text_put(const struct recording *recording, const struct report_options *options, struct bytes *out,
                    struct err *err);
+
+/* The parts of that, for whoever has an order of his own: a function with its lines, and its line in the list at the
+ * end. */
+void lines_text_put_function(const struct recording *recording, const struct report_options *options,
+                             const struct line_table *table, const struct line_table_function *function,
+                             struct bytes *out);
+void lines_text_put_summary(const struct recording *recording, const struct report_options *options,
+                            const struct line_table *table, const struct line_table_function *function,
+                            struct bytes *out);
+
 #endif

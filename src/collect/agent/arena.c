@@ -129,6 +129,33 @@ uint32_t arena_add_line_calls(struct arena *arena, uint32_t count)
     return first;
 }
 
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+void arena_settle_line_calls(struct arena_line_call *calls, uint32_t depth, uint64_t end_ticks)
+{
+    for (uint32_t i = depth; i-- > 0;) {
+        uint64_t elapsed = more(end_ticks, calls[i].begin_ticks);
+        if (i > 0 && !calls[i - 1].callee)
+            calls[i - 1].callee_ticks += elapsed;
+        if (calls[i].outer > 0 && calls[i].outer <= i)
+            calls[calls[i].outer - 1].recursion_ticks += elapsed;
+        if (calls[i].callee)
+            calls[i].callee_ticks += more(end_ticks, calls[i].callee_since_ticks);
+    }
+}
+
+struct arena_line arena_open_line(const struct arena_line_call *call, uint64_t end_ticks)
+{
+    uint64_t elapsed = more(end_ticks, call->since_ticks);
+    return (struct arena_line){
+        .total_ticks = more(elapsed, call->recursion_ticks),
+        .self_ticks = more(elapsed, call->callee_ticks),
+    };
+}
+
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size)
 {
     uint32_t counted = size > ARENA_TEXT_MAX ? ARENA_TEXT_MAX : (uint32_t)size;

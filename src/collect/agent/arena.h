@@ -185,6 +185,11 @@ uint32_t arena_add_node(struct arena *arena, const struct arena_node *row);
 uint32_t arena_add_line_block(struct arena *arena, const struct arena_line_block *row);
 /* Room for so many calls, one after the other. */
 uint32_t arena_add_line_calls(struct arena *arena, uint32_t count);
+/* Makes a copy of a thread's open calls, outermost first, say all that they took until end_ticks: a call is its caller's
+ * callee, and its own function's recursion, from its beginning on. */
+void arena_settle_line_calls(struct arena_line_call *calls, uint32_t depth, uint64_t end_ticks);
+/* What the line of a settled call has taken by then. */
+struct arena_line arena_open_line(const struct arena_line_call *call, uint64_t end_ticks);
 /* A counted string (u32 size, bytes); texts longer than ARENA_TEXT_MAX are cut. 0 for "" or when full. */
 #define ARENA_TEXT_MAX 4096u
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);

@@ -26,6 +26,7 @@ static void find_functions(void)
     interpreter.minor = (int)(interpreter.version >> 16 & 0xff);
     interpreter.has_monitoring = interpreter.minor >= 12;
     interpreter.function_type = interpreter_find("PyFunction_Type");
+    interpreter.code_type = interpreter_find("PyCode_Type");
     interpreter.method_descriptor_type = interpreter_find("PyMethodDescr_Type");
     *(void **)&interpreter.frame_code = interpreter_find("PyFrame_GetCode");
     *(void **)&interpreter.frame_back = interpreter_find("PyFrame_GetBack");
@@ -42,8 +43,8 @@ static void find_functions(void)
 
 static bool functions_are_there(void)
 {
-    if (!interpreter.function_type || !interpreter.method_descriptor_type || !interpreter.frame_code ||
-        !interpreter.vectorcall_call)
+    if (!interpreter.function_type || !interpreter.code_type || !interpreter.method_descriptor_type ||
+        !interpreter.frame_code || !interpreter.vectorcall_call)
         return false;
     return interpreter.has_monitoring ||
            (interpreter.set_profile_of && interpreter.first_thread && interpreter.next_thread);

@@ -25,7 +25,7 @@ struct interpreter {
     uint32_t version; /* PY_VERSION_HEX of the running one */
     int minor;
     bool has_monitoring;
-    PyTypeObject *function_type;
+    PyTypeObject *function_type, *code_type;
     PyTypeObject *method_descriptor_type;
     PyCodeObject *(*frame_code)(PyFrameObject *);
     PyFrameObject *(*frame_back)(PyFrameObject *);

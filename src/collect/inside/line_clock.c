@@ -11,6 +11,7 @@
 #define ROOM_MAX   (1u << 20)
 
 struct line_clock line_clock;
+void (*line_clock_gate)(const struct line_code *function, bool opens);
 static struct arena_line_call no_call;
 static struct arena_thread no_row;
 struct line_thread line_clock_no_thread = {.top = &no_call, .bottom = &no_call, .row = &no_row};
@@ -192,6 +193,8 @@ struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line
     }
     function->open++;
     __atomic_store_n(&thread->row->line_depth, thread->row->line_depth + 1, __ATOMIC_RELEASE);
+    if (__builtin_expect(function->is_gate, 0))
+        line_clock_gate(function, true);
     return call;
 }
 
@@ -201,6 +204,8 @@ static void pop(struct line_thread *thread, uint64_t now)
     struct arena_line_call *call = thread->top, *caller = call - 1;
     struct line_code *function = (struct line_code *)call->owner;
     uint64_t elapsed = now - call->begin_ticks;
+    if (__builtin_expect(function->is_gate, 0))
+        line_clock_gate(function, false);
     line_clock_charge(call, now);
     __atomic_store_n(&thread->row->line_depth, thread->row->line_depth - 1, __ATOMIC_RELEASE);
     thread->top = caller;
@@ -258,9 +263,34 @@ void line_clock_begin(struct trace *trace, bool per_thread)
     };
 }
 
+static void forget_calls(struct line_thread *thread)
+{
+    thread->top = thread->bottom;
+    thread->row->line_depth = 0;
+    thread->skipped = 0;
+}
+
 void line_clock_end(void)
 {
+    for (struct line_thread *thread = threads; thread; thread = thread->next)
+        if (!__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE))
+            forget_calls(thread);
+    line_codes_end();
     line_clock.trace = NULL;
+}
+
+void line_clock_forget_others(void)
+{
+    struct line_thread *own = line_clock_own;
+    for (struct line_thread *thread = threads; thread; thread = thread->next) {
+        if (thread == own || thread->retired)
+            continue;
+        for (const struct arena_line_call *call = thread->top; call != thread->bottom; call--)
+            ((struct line_code *)call->owner)->open--;
+        forget_calls(thread);
+        thread->row->end_ticks = line_clock_now();
+        thread->retired = true;
+    }
 }
 
 void line_clock_before_fork(void)

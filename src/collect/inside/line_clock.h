@@ -34,6 +34,8 @@ struct line_clock {
 };
 
 extern struct line_clock line_clock;
+/* Told when a call of a function with is_gate has begun, and before it ends; NULL = nobody. */
+extern void (*line_clock_gate)(const struct line_code *function, bool opens);
 extern struct line_thread line_clock_no_thread; /* that of threads without one, so that nobody need ask */
 extern __thread struct line_thread *line_clock_own __attribute__((tls_model("initial-exec")));
 
@@ -131,8 +133,10 @@ static inline void line_clock_leave_callee(struct line_thread *thread, uint64_t 
 
 /* From now on times go to the trace's arena. */
 void line_clock_begin(struct trace *trace, bool per_thread);
-/* Nothing more is timed. */
+/* Nothing more is timed, and no call is going on. */
 void line_clock_end(void);
+/* In the child of a fork, when times go to memory that is the process's own: the other threads are gone. */
+void line_clock_forget_others(void);
 
 /* In the thread that forks, just before: remembers its calls, with which the parent goes on in the arena that both see. */
 void line_clock_before_fork(void);

@@ -117,6 +117,14 @@ struct line_code *line_codes_first(void)
     return known;
 }
 
+void line_codes_end(void)
+{
+    for (struct line_code *function = known; function; function = function->next) {
+        function->choice = LINE_OTHER;
+        function->open = function->innermost = 0;
+    }
+}
+
 /* ---- lines ---- */
 
 static void widen(long line, uint32_t *first, uint32_t *last)

@@ -27,6 +27,7 @@ struct line_code {
     uint32_t block;             /* in the arena, when all threads share it; 0 = none */
     struct line_thread *thread; /* the one whose stack `innermost` is about */
     uint32_t innermost;         /* place of the innermost call in that stack, from 1 */
+    bool is_gate;               /* line_clock_gate is told of its calls */
     uint32_t open;              /* calls that are going on, in all threads */
     struct {
         uint32_t offset, line;
@@ -43,6 +44,8 @@ struct line_code *line_codes_find(PyObject *code);
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice);
 /* All that are known as something else than LINE_OTHER. */
 struct line_code *line_codes_first(void);
+/* From now on none is chosen, and no call of one is going on. */
+void line_codes_end(void);
 
 /* The block of a chosen function, made at its first call, which must be running; that of a thread (row in the arena)
  * where each has blocks of its own, else `thread` is 0. 0 when there is no room. */

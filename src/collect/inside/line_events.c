@@ -216,10 +216,24 @@ int line_events_begin(char *why, size_t why_bytes)
     chosen_events = mask_of(own, 5);
     callee_events = mask_of(own, 4);
     again.interval_ns = FIRST_INTERVAL_NS;
+    again.due_ticks = 0;
     again.ticks_per_ns = line_session_ticks_per_ns();
     if (monitoring_tool_set(&tool, mask_of(of_all, 4)) == 0)
         return 0;
     PyErr_Clear();
     snprintf(why, why_bytes, "sys.monitoring refused the events");
     return -1;
+}
+
+void line_events_end(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (struct line_code *function = line_codes_first(); function; function = function->next)
+        if (function->code && function->choice != LINE_OTHER &&
+            monitoring_tool_set_local(&tool, (PyObject *)function->code, 0) < 0)
+            PyErr_Clear();
+    if (monitoring_tool_set(&tool, 0) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
 }

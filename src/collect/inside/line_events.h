@@ -14,6 +14,8 @@
 
 /* 0, or -1 with words. */
 int line_events_begin(char *why, size_t why_bytes);
+/* No event is told any more; line_events_begin may follow. */
+void line_events_end(void);
 /* The code's function has become a chosen one. */
 void line_events_choose(PyObject *code);
 

@@ -9,5 +9,6 @@
 
 /* 0, or -1 with words. */
 int line_hook_begin(char *why, size_t why_bytes);
+void line_hook_end(void);
 
 #endif

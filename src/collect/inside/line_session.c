@@ -9,8 +9,11 @@
 #include "collect/inside/line_profile.h"
 #include "collect/inside/line_targets.h"
 
+#define PRIVATE_BYTES ((uint64_t)256 << 20) /* reserved, not used, until lines fill it */
+
 static struct trace trace;
-static const struct agent *agent;
+static const struct agent *agent; /* of a launched program */
+static uint32_t profilers;        /* of the program itself, that need the session now */
 
 void line_session_choose(PyObject *code)
 {
@@ -55,28 +58,48 @@ static struct arena *open_arena_of_child(void)
     return agent->session->follow ? open_arena() : NULL;
 }
 
+/* Private memory is the child's own as it is. */
 void line_session_before_fork(void)
 {
-    line_clock_before_fork();
+    if (agent)
+        line_clock_before_fork();
 }
 
 void line_session_after_fork(void)
 {
-    line_clock_after_fork(open_arena_of_child);
+    if (agent)
+        line_clock_after_fork(open_arena_of_child);
+}
+
+void line_session_forked(void)
+{
+    if (!agent)
+        line_clock_forget_others();
+}
+
+static int begin(struct arena *arena, bool shared, char *why, size_t why_bytes)
+{
+    const struct trace_settings settings = {0};
+    if (trace_init(&trace, arena, shared, &settings, why, why_bytes) < 0)
+        return -1;
+    return line_codes_init(&trace, why, why_bytes);
+}
+
+static int begin_events(char *why, size_t why_bytes)
+{
+    return interpreter.has_monitoring ? line_events_begin(why, why_bytes) : line_hook_begin(why, why_bytes);
 }
 
 int line_session_start(const struct agent *given, char *why, size_t why_bytes)
 {
     agent = given;
     struct arena *arena = open_arena();
-    const struct trace_settings settings = {0};
     if (!arena) {
         snprintf(why, why_bytes,
                  "no shared memory could be had for the recording (the limits of ulimit -f and -v count)");
         return -1;
     }
-    if (trace_init(&trace, arena, true, &settings, why, why_bytes) < 0 ||
-        line_codes_init(&trace, why, why_bytes) < 0)
+    if (begin(arena, true, why, why_bytes) < 0)
         return -1;
     line_targets_init(agent->session);
     line_clock_begin(&trace, agent->session->per_thread);
@@ -84,5 +107,47 @@ int line_session_start(const struct agent *given, char *why, size_t why_bytes)
         snprintf(why, why_bytes, "the name profile could not be added to the built-in ones");
         return -1;
     }
-    return interpreter.has_monitoring ? line_events_begin(why, why_bytes) : line_hook_begin(why, why_bytes);
+    return begin_events(why, why_bytes);
+}
+
+/* ---- profilers of the program itself ---- */
+
+struct arena *line_session_arena(void)
+{
+    return trace.arena;
+}
+
+static int begin_private(char *why, size_t why_bytes)
+{
+    if (interpreter_init(why, why_bytes) < 0)
+        return -1;
+    const struct arena_limits limits = arena_line_limits_within(PRIVATE_BYTES);
+    struct arena *arena = trace.arena ? trace.arena : trace_new_private_arena(&limits);
+    if (!arena) {
+        snprintf(why, why_bytes, "not enough address space for a profile (256 MiB are reserved)");
+        return -1;
+    }
+    if (!trace.arena && begin(arena, false, why, why_bytes) < 0)
+        return -1;
+    line_clock_begin(&trace, false);
+    return begin_events(why, why_bytes);
+}
+
+int line_session_share(char *why, size_t why_bytes)
+{
+    if (!agent && !profilers && begin_private(why, why_bytes) < 0)
+        return -1;
+    profilers++;
+    return 0;
+}
+
+void line_session_unshare(void)
+{
+    if (--profilers || agent)
+        return;
+    if (interpreter.has_monitoring)
+        line_events_end();
+    else
+        line_hook_end();
+    line_clock_end();
 }

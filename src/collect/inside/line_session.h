@@ -1,6 +1,9 @@
 /*
- * line_session: times of lines in a launched program: the arena, the functions that were asked for, and the source of
- * events, sys.monitoring from 3.12 on (line_events.h), the evaluation hook before (line_hook.h).
+ * line_session: times of lines in this process: the arena, the functions that were asked for, and the source of events,
+ * sys.monitoring from 3.12 on (line_events.h), the evaluation hook before (line_hook.h).
+ *
+ * There is one session. A launched program's lasts, and its arena is the recorder's. Profilers of the program itself
+ * (line_session_type.h) share it, or else one of their own, in private memory, while at least one needs it.
  */
 #ifndef SONDE_COLLECT_INSIDE_LINE_SESSION_H
 #define SONDE_COLLECT_INSIDE_LINE_SESSION_H
@@ -11,6 +14,13 @@ struct agent;
 
 /* 0, or -1 with words. */
 int line_session_start(const struct agent *agent, char *why, size_t why_bytes);
+/* One more profiler needs the session: 0, or -1 with words. One less: what is not needed any more is switched off. */
+int line_session_share(char *why, size_t why_bytes);
+void line_session_unshare(void);
+/* Where lines are counted; NULL = nothing was so far. */
+struct arena *line_session_arena(void);
+/* In the child of a fork that no agent has told of. */
+void line_session_forked(void);
 /* Around a fork: in the thread that forks, just before, and in the child. */
 void line_session_before_fork(void);
 void line_session_after_fork(void);

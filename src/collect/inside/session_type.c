@@ -28,7 +28,8 @@ static int start_trace(struct session_object *self, PyObject *timer, double unit
     char why[200] = "";
     if (interpreter_init(why, sizeof why) < 0)
         return fail(why);
-    struct arena *arena = trace_new_private_arena(ARENA_BYTES);
+    const struct arena_limits limits = arena_limits_within(ARENA_BYTES);
+    struct arena *arena = trace_new_private_arena(&limits);
     if (!arena)
         return fail("not enough address space for a profile (256 MiB are reserved)");
     if (timer) {

@@ -44,10 +44,9 @@ void trace_clear(struct trace *trace)
     trace->arena = NULL;
 }
 
-struct arena *trace_new_private_arena(uint64_t bytes)
+struct arena *trace_new_private_arena(const struct arena_limits *limits)
 {
-    struct arena_limits limits = arena_limits_within(bytes);
-    void *memory = mmap(NULL, arena_bytes(&limits), PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, arena_bytes(limits), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
@@ -57,7 +56,7 @@ struct arena *trace_new_private_arena(uint64_t bytes)
     arena->start_ns = now.ns;
     arena->ns_per_tick = clock_has_counter() ? 0.0 : 1.0;
     arena->python = interpreter.version;
-    arena_format(arena, &limits);
+    arena_format(arena, limits);
     return arena;
 }
 

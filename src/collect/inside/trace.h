@@ -53,7 +53,7 @@ int trace_init(struct trace *trace, struct arena *arena, bool shared, const stru
 void trace_clear(struct trace *trace);
 
 /* Private memory formatted as an arena; NULL when there is none. */
-struct arena *trace_new_private_arena(uint64_t bytes);
+struct arena *trace_new_private_arena(const struct arena_limits *limits);
 
 /* A new row, root and sink for the calling thread; 0 when the table is full. */
 uint32_t trace_add_thread(struct trace *trace, uint64_t now);

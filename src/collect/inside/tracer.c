@@ -151,8 +151,9 @@ static void move_to_own_arena(struct trace *trace, struct context *context)
     const struct agent *agent = tracer.agent;
     struct arena *arena =
         agent->session->follow ? agent->open_arena(interpreter.version, SESSION_HELLO) : NULL;
+    const struct arena_limits small = arena_limits_within(1 << 22);
     if (!arena) /* nobody will read it, but the program must go on */
-        arena = trace_new_private_arena(1 << 22);
+        arena = trace_new_private_arena(&small);
     if (!arena) {
         trace->enabled = false;
         return;

@@ -117,15 +117,6 @@ void line_drain_step(struct line_drain *drain, const struct line_drain_ids *ids,
     step(drain, ids, rate, NULL);
 }
 
-static void charge_call(const struct arena_line_call *call, uint64_t end_ticks, struct arena_line *line)
-{
-    uint64_t elapsed = more(end_ticks, call->since_ticks);
-    uint64_t callee = call->callee_ticks + (call->callee ? more(end_ticks, call->callee_since_ticks) : 0);
-    line->total_ticks += more(elapsed, call->recursion_ticks);
-    line->self_ticks += more(elapsed, callee);
-}
-
-/* A call is its caller's callee, and its own function's recursion, from its beginning on. */
 static void charge_thread(const struct line_drain_ids *ids, const struct arena_thread *thread,
                           uint64_t end_ticks, struct arena_line *open)
 {
@@ -135,14 +126,14 @@ static void charge_thread(const struct line_drain_ids *ids, const struct arena_t
     struct arena_line_call *calls = calloc(depth + 1, sizeof *calls);
     for (uint32_t i = 0; calls && i < depth; i++)
         calls[i] = arena_read_line_call(ids->view, thread->line_call + i);
-    for (uint32_t i = depth; calls && i-- > 0;) {
-        uint64_t elapsed = more(end_ticks, calls[i].begin_ticks);
-        if (calls[i].row < ids->view->limits.lines)
-            charge_call(&calls[i], end_ticks, &open[calls[i].row]);
-        if (i > 0 && !calls[i - 1].callee)
-            calls[i - 1].callee_ticks += elapsed;
-        if (calls[i].outer > 0 && calls[i].outer <= i)
-            calls[calls[i].outer - 1].recursion_ticks += elapsed;
+    if (calls)
+        arena_settle_line_calls(calls, depth, end_ticks);
+    for (uint32_t i = 0; calls && i < depth; i++) {
+        struct arena_line line = arena_open_line(&calls[i], end_ticks);
+        if (calls[i].row >= ids->view->limits.lines)
+            continue;
+        open[calls[i].row].total_ticks += line.total_ticks;
+        open[calls[i].row].self_ticks += line.self_ticks;
     }
     free(calls);
 }
