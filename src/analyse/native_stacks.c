@@ -35,9 +35,7 @@ struct naming {
     struct expansion *expansions; /* by code; count 0 = not made yet */
     struct bytes frames;          /* struct native_frame */
     struct map functions;         /* hash of (name, file, module, flags) → code */
-    struct node *old_nodes;
-    uint32_t old_nodes_count;
-    uint32_t *of_node; /* old node → new */
+    uint32_t *of_node;            /* old node → new */
     struct node_table nodes;
     struct map wrappers; /* nodes that are Cython's wrappers */
     struct bytes text;   /* for names being made */
@@ -216,23 +214,30 @@ static uint32_t add_node(struct naming *naming, const struct node *old)
     return parent;
 }
 
-static void add_nodes(struct naming *naming)
+/* In place of the old ones. */
+static void replace_nodes(struct naming *naming)
 {
     struct recording *recording = naming->recording;
-    naming->old_nodes = recording->nodes;
-    naming->old_nodes_count = recording->nodes_count;
+    struct node *old_nodes = recording->nodes;
+    uint32_t count = recording->nodes_count;
     recording->nodes = NULL;
     recording->nodes_count = recording->nodes_capacity = 0;
     naming->failed |= recording_init(recording, NULL) < 0;
-    for (uint32_t i = 1; i < naming->old_nodes_count && !naming->failed; i++)
-        naming->of_node[i] = add_node(naming, &naming->old_nodes[i]);
+    for (uint32_t i = 1; i < count && !naming->failed; i++)
+        naming->of_node[i] = add_node(naming, &old_nodes[i]);
+    free(old_nodes);
 }
 
-static void move_rows(struct naming *naming)
+static void move_samples(const struct naming *naming)
 {
     struct recording *recording = naming->recording;
     for (uint32_t i = 0; i < recording->samples_count; i++)
         recording->samples[i].node = naming->of_node[recording->samples[i].node];
+}
+
+static void move_calls(const struct naming *naming)
+{
+    struct recording *recording = naming->recording;
     for (uint32_t i = 0; i < recording->calls_count; i++)
         recording->calls[i].node = naming->of_node[recording->calls[i].node];
 }
@@ -255,7 +260,6 @@ static void naming_clear(struct naming *naming)
     map_clear(&naming->wrappers);
     free(naming->expansions);
     free(naming->of_node);
-    free(naming->old_nodes);
 }
 
 int native_stacks_name(struct recording *recording, bool internals, struct err *err)
@@ -268,13 +272,88 @@ int native_stacks_name(struct recording *recording, bool internals, struct err *
     naming.failed =
         !naming.of_node || !naming.expansions || natives_init(&naming.natives, recording, NULL) < 0;
     if (!naming.failed)
-        add_nodes(&naming);
-    if (!naming.failed)
-        move_rows(&naming);
+        replace_nodes(&naming);
+    if (!naming.failed) {
+        move_samples(&naming);
+        move_calls(&naming);
+    }
     bool failed = naming.failed;
     naming_clear(&naming);
     if (failed)
         return err_set(err, "not enough memory to name the native frames of %u stacks",
                        recording->nodes_count);
     return recording_compact_calls(recording, err);
+}
+
+/* ---- a recording that grows ---- */
+
+struct native_stacks {
+    struct naming naming;
+    uint32_t codes, nodes; /* for which there is room in the tables */
+    uint32_t nodes_done;
+};
+
+struct native_stacks *native_stacks_new(struct recording *recording, bool internals)
+{
+    struct native_stacks *stacks = calloc(1, sizeof *stacks);
+    if (stacks) {
+        stacks->naming.recording = recording;
+        stacks->naming.internals = internals;
+        stacks->nodes_done = 1;
+    }
+    return stacks;
+}
+
+void native_stacks_free(struct native_stacks *stacks)
+{
+    if (stacks)
+        naming_clear(&stacks->naming);
+    free(stacks);
+}
+
+/* Room for `wanted` items, zeroed where it is new. */
+static bool make_room(void **items, uint32_t *room, uint32_t wanted, size_t item_bytes)
+{
+    if (wanted <= *room)
+        return true;
+    uint32_t more = wanted + wanted / 2;
+    char *grown = realloc(*items, more * item_bytes);
+    if (!grown)
+        return false;
+    memset(grown + *room * item_bytes, 0, (more - *room) * item_bytes);
+    *items = grown;
+    *room = more;
+    return true;
+}
+
+/* Behind the others, which go on to be what later ones hang from in the file. */
+static void append_nodes(struct native_stacks *stacks)
+{
+    struct naming *naming = &stacks->naming;
+    uint32_t count = naming->recording->nodes_count;
+    for (uint32_t i = stacks->nodes_done; i < count && !naming->failed; i++) {
+        struct node old = naming->recording->nodes[i]; /* the array moves when it grows */
+        naming->of_node[i] = add_node(naming, &old);
+    }
+    stacks->nodes_done = naming->recording->nodes_count;
+}
+
+int native_stacks_extend(struct native_stacks *stacks, struct err *err)
+{
+    struct naming *naming = &stacks->naming;
+    const struct recording *recording = naming->recording;
+    natives_clear(&naming->natives);
+    naming->failed = naming->failed ||
+                     !make_room((void **)&naming->of_node, &stacks->nodes, recording->nodes_count,
+                                sizeof *naming->of_node) ||
+                     !make_room((void **)&naming->expansions, &stacks->codes, recording->codes_count,
+                                sizeof *naming->expansions) ||
+                     natives_init(&naming->natives, recording, NULL) < 0;
+    if (!naming->failed)
+        append_nodes(stacks);
+    if (!naming->failed)
+        move_samples(naming);
+    return naming->failed ? err_set(err, "not enough memory to name the native frames of %u stacks",
+                                    recording->nodes_count)
+                          : 0;
 }

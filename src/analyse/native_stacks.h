@@ -18,4 +18,15 @@ struct recording;
 
 int native_stacks_name(struct recording *recording, bool internals, struct err *err);
 
+/*
+ * The same for a recording that is followed while it is made (store/follow.h): functions and nodes are added to it, and
+ * what it holds of samples is moved to them. The nodes that came from the file stay, because more will hang from them.
+ * Addresses that have no symbol by then keep the name library+offset.
+ */
+struct native_stacks;
+struct native_stacks *native_stacks_new(struct recording *recording, bool internals); /* NULL: out of memory */
+void native_stacks_free(struct native_stacks *stacks);
+/* Call it once for each batch of samples, before they are looked at. */
+int native_stacks_extend(struct native_stacks *stacks, struct err *err);
+
 #endif

@@ -37,7 +37,7 @@ struct values {
     int64_t pid, rate, limit;
     double delay;
     const char *duration;
-    bool batch, lines, gil, idle, full_filenames, follow;
+    bool batch, native, lines, gil, idle, full_filenames, follow;
     bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
     bool nonblocking;  /* py-spy's: always so here */
     const char *output;
@@ -123,6 +123,7 @@ static _Noreturn void watch(struct topping *topping, pid_t recorder)
         .color = message_has_color(stdout),
         .full_filenames = values->full_filenames,
         .lines = values->lines,
+        .native = values->native,
         .limit = (unsigned)values->limit,
         .columns = table_columns(topping),
         .rate_hz = (uint64_t)values->rate,
@@ -201,8 +202,9 @@ static int record(struct topping *topping, struct recorder_result *result, struc
 {
     const struct values *values = topping->values;
     struct bytes settings = {0};
-    bytes_putf(&settings, "inside=%s\npackage=%s\ntrace=0\nfollow=%d\nsample_period_ns=%" PRId64 "\n",
-               topping->installation.inside, topping->installation.package, values->follow,
+    bytes_putf(&settings,
+               "inside=%s\npackage=%s\ntrace=0\nfollow=%d\nnative=%d\nsample_period_ns=%" PRId64 "\n",
+               topping->installation.inside, topping->installation.package, values->follow, values->native,
                INT64_C(1000000000) / values->rate);
     bytes_put_u8(&settings, 0);
     const struct writer_options writing = {.sink = send_bytes, .context = topping};
@@ -211,6 +213,7 @@ static int record(struct topping *topping, struct recorder_result *result, struc
         .argv = topping->target.argv,
         .pid = run_pid(values->pid),
         .period_ns = UINT64_C(1000000000) / (uint64_t)values->rate,
+        .native = values->native,
         .children = values->subprocesses,
         .agent = topping->installation.agent,
         .settings = (char *)settings.data,
@@ -325,6 +328,10 @@ static const struct option options[] = {
      "Time between two pictures (default 1)."},
     {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "Quit after this time."},
+    {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
+     "Native functions too: C, C++, Fortran and Cython functions between the Python ones, and threads that "
+     "run no "
+     "Python."},
     {"gil", 'g', OPTION_FLAG, NULL, offsetof(struct values, gil), NULL,
      "Count only samples of the thread that held the GIL."},
     {"idle", 'i', OPTION_FLAG, NULL, offsetof(struct values, idle), NULL, "Count sleeping threads too."},

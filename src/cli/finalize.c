@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/message.h"
+#include "cli/native_symbols.h"
 #include "cli/progress.h"
 #include "store/chunk.h"
 #include "store/compress.h"
@@ -19,9 +20,7 @@
 #include "store/reader.h"
 #include "store/recording.h"
 #include "store/writer.h"
-#include "symbols/symbols.h"
 
-#define BUILD_ID_MAX      64
 #define PROGRESS_AFTER_NS UINT64_C(1000000000)
 
 struct finalizing {
@@ -29,47 +28,17 @@ struct finalizing {
     int fd;
     struct recording recording;
     struct natives natives;
-    struct symbols *symbols;
+    struct native_symbols names;
     struct writer *writer;
-    uint32_t *modules; /* numbers in `symbols` of the recording's modules, plus 1; 0 = not asked yet */
     struct finalize *result;
     uint64_t start_ns, told_ns;
+    bool out_of_memory;
 };
 
 static int append(void *context, const void *data, size_t size, struct err *err)
 {
     const struct finalizing *at = context;
     return bytes_write(at->fd, data, size) ? 0 : err_set_errno(err, "cannot write %s", at->path);
-}
-
-static unsigned digit(char character)
-{
-    return character <= '9' ? (unsigned)(character - '0') : (unsigned)(character - 'a' + 10);
-}
-
-/* The bytes of a build id, which is told in hexadecimal; none when it is something else. */
-static size_t parse_build_id(const char *text, uint8_t bytes[static BUILD_ID_MAX])
-{
-    size_t size = strlen(text);
-    if (size % 2 || size > BUILD_ID_MAX * 2 || text[strspn(text, "0123456789abcdef")])
-        return 0;
-    for (size_t i = 0; i < size / 2; i++)
-        bytes[i] = (uint8_t)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
-    return size / 2;
-}
-
-static uint32_t module_number(struct finalizing *at, uint32_t module)
-{
-    uint8_t build_id[BUILD_ID_MAX];
-    if (at->modules[module] == 0) {
-        const struct module *row = &at->recording.modules[module];
-        size_t size = parse_build_id(recording_text(&at->recording, row->build_id), build_id);
-        uint32_t number =
-            symbols_module(at->symbols, recording_text(&at->recording, row->path), build_id, size);
-        symbols_expect_size(at->symbols, number, row->size_bytes);
-        at->modules[module] = number + 1;
-    }
-    return at->modules[module] - 1;
 }
 
 static uint32_t text(struct finalizing *at, const char *string)
@@ -120,14 +89,19 @@ static void name_address(struct finalizing *at, const struct code_address *addre
 {
     struct symbols_frame frames[SYMBOLS_INLINE_MAX];
     struct finalize_module *module = &at->result->modules[address->module];
-    uint32_t number = module_number(at, address->module);
-    size_t count = symbols_find(at->symbols, number, address->offset, frames);
+    size_t count = native_symbols_find(&at->names, address, frames);
+    if (count == 0) {
+        at->out_of_memory = true;
+        return;
+    }
+    uint32_t number = native_symbols_module(&at->names, address->module);
     bool named = !frames[0].is_offset;
     module->addresses++;
     module->named += named;
     module->with_lines += frames[0].line > 0;
     /* A name that was found elsewhere is better than none here. */
-    if (named || (symbols_is_found(at->symbols, number) && !natives_symbol(&at->natives, address->code)))
+    if (named ||
+        (symbols_is_found(at->names.symbols, number) && !natives_symbol(&at->natives, address->code)))
         name_code(at, address->code, frames, count);
 }
 
@@ -145,8 +119,8 @@ static void name_all(struct finalizing *at)
 
 static char *problem_new(const struct finalizing *at, uint32_t number)
 {
-    const char *problem = symbols_problem(at->symbols, number);
-    bool elsewhere = *problem && !symbols_is_found(at->symbols, number);
+    const char *problem = symbols_problem(at->names.symbols, number);
+    bool elsewhere = *problem && !symbols_is_found(at->names.symbols, number);
     struct bytes text = {0};
     bytes_putf(&text, "%s%s", problem,
                elsewhere ? "; name a folder that holds the right one with --search-dir" : "");
@@ -158,12 +132,14 @@ static char *problem_new(const struct finalizing *at, uint32_t number)
 static int sum_up(struct finalizing *at, struct err *err)
 {
     struct finalize *result = at->result;
+    if (at->out_of_memory)
+        return err_set(err, "out of memory");
     for (uint32_t i = 0; i < at->recording.modules_count; i++) {
         struct finalize_module module = result->modules[i];
         if (module.addresses == 0)
             continue;
         module.path = strdup(recording_text(&at->recording, at->recording.modules[i].path));
-        module.problem = problem_new(at, at->modules[i] - 1);
+        module.problem = problem_new(at, native_symbols_module(&at->names, i));
         result->modules[result->module_count++] = module;
         result->addresses += module.addresses;
         result->named += module.named;
@@ -189,10 +165,10 @@ static int name_recording(struct finalizing *at, const struct finalize_options *
 {
     const struct writer_options sink = {.sink = append, .context = at, .compress = compress_zstd};
     size_t count = (size_t)at->recording.modules_count + 1;
-    at->symbols = symbols_new(options->folders, options->folder_count);
-    at->modules = calloc(count, sizeof *at->modules);
+    if (native_symbols_init(&at->names, &at->recording, options->folders, options->folder_count, err) < 0)
+        return -1;
     at->result->modules = calloc(count, sizeof *at->result->modules);
-    if (!at->symbols || !at->modules || !at->result->modules)
+    if (!at->result->modules)
         return err_set(err, "out of memory");
     struct err why = {0};
     at->writer = writer_continue(&sink, &at->recording, size_bytes, &why);
@@ -238,11 +214,10 @@ int finalize_open_file(int fd, const char *path, const struct finalize_options *
         outcome = natives_init(&at.natives, &at.recording, err);
     if (outcome == 0 && at.recording.addresses_count)
         outcome = name_recording(&at, options, whole_bytes(&at.recording, bytes.size), err);
-    symbols_free(at.symbols);
+    native_symbols_clear(&at.names);
     natives_clear(&at.natives);
     recording_clear(&at.recording);
     bytes_clear(&bytes);
-    free(at.modules);
     return outcome;
 }
 

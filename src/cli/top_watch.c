@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/message.h"
+#include "cli/top_native.h"
 #include "show/canvas.h"
 #include "show/top_screen.h"
 #include "show/top_terminal.h"
@@ -26,12 +27,14 @@
 #define OUTPUT_SHOWN 16384             /* bytes of the program's output that a pane may need */
 #define OUTPUT_KEPT  ((off_t)16 << 20) /* and that are written out at the end */
 #define PATIENCE_NS  2000000000u       /* for a program to end after it was asked to, then told to */
+#define NAMING_NS    10000000u         /* that functions are named before more is taken in */
 #define SUMMARY_ROWS 10
 
 struct watcher {
     const struct top_watch *options;
     struct recording recording;
     struct follow follow;
+    struct top_native native;
     struct live live, frozen; /* `frozen` is shown while paused */
     struct top_view view;
     struct canvas canvas;
@@ -168,9 +171,32 @@ static int take_bytes(struct watcher *watcher, struct err *err)
     return 0;
 }
 
+static bool bytes_wait(const struct watcher *watcher)
+{
+    struct pollfd polled = {.fd = watcher->options->bytes, .events = POLLIN};
+    return !watcher->ended && poll(&polled, 1, 0) > 0;
+}
+
+/* The recorder must not have to wait for us meanwhile. */
+static int name_native_frames(struct watcher *watcher, struct err *err)
+{
+    uint64_t taken_ns = clock_monotonic_ns();
+    while (top_native_step(&watcher->native)) {
+        if (clock_monotonic_ns() - taken_ns < NAMING_NS)
+            continue;
+        while (bytes_wait(watcher))
+            if (take_bytes(watcher, err) < 0)
+                return -1;
+        taken_ns = clock_monotonic_ns();
+    }
+    return top_native_finish(&watcher->native, err);
+}
+
 /* The interval ends with the latest chunk: all samples that were taken before it are there. */
 static int count(struct watcher *watcher, struct err *err)
 {
+    if (name_native_frames(watcher, err) < 0)
+        return -1;
     int result = live_add(&watcher->live, &watcher->recording, watcher->clock_ns, err);
     follow_release(&watcher->follow);
     return result;
@@ -323,12 +349,15 @@ enum top_watch_end top_watch(const struct top_watch *options)
     watcher->view.full_filenames = options->full_filenames;
     watch_signals(options->batch);
     int result = follow_init(&watcher->follow, &watcher->recording, "the recording", &err);
+    if (result == 0 && options->native)
+        result = top_native_init(&watcher->native, &watcher->recording, &err);
     if (result == 0)
         result = watch_until_end(watcher, &err);
     if (result < 0)
         message_fail(&err);
     bool left = watcher->leaving;
     follow_clear(&watcher->follow);
+    top_native_clear(&watcher->native);
     live_clear(&watcher->live);
     live_clear(&watcher->frozen);
     canvas_clear(&watcher->canvas);

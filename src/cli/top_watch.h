@@ -20,6 +20,7 @@ struct top_watch {
     bool batch;
     int table; /* batch: where the tables go */
     bool color, full_filenames, lines;
+    bool native;      /* the recording has native frames */
     unsigned limit;   /* rows of a table of text */
     unsigned columns; /* of it */
     uint64_t rate_hz;

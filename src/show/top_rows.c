@@ -25,7 +25,10 @@ static void put_function(const struct recording *recording, bool full_filenames,
 {
     const struct code *code = &recording->codes[id];
     const char *file = recording_text(recording, code->file);
+    const char *library = labels_library(recording, code);
     labels_brief(recording, id, out);
+    if (file[0] == '\0' && library[0])
+        bytes_putf(out, " (%s)", library);
     if (code->kind == CODE_C || file[0] == '\0')
         return;
     bytes_putf(out, " (%s", labels_path(file, full_filenames ? LABEL_FULL : LABEL_SHORT));

@@ -349,6 +349,62 @@ def test_processes_are_counted(modern_launch):
     assert named(tables(done.stdout.decode())[-1], "works")[3] > 1.6
 
 
+CRUNCH = """
+static inline __attribute__((always_inline)) unsigned mix(unsigned value)
+{
+    return value * 2654435761u ^ value >> 7;
+}
+
+__attribute__((noinline)) unsigned crunch(unsigned turns)
+{
+    volatile unsigned result = 1;
+    for (unsigned turn = 0; turn < turns; turn++)
+        result = mix(result);
+    return result;
+}
+"""
+
+
+def crunching(launch):
+    """A program that is in native code nearly all the time: its words."""
+    launch.write("crunch.c", CRUNCH)
+    if launch.run(["cc", "-O2", "-g", "-shared", "-fPIC", "-o", "libcrunch.so", "crunch.c"]).returncode:
+        pytest.skip("no compiler")
+    launch.write(
+        "x.py",
+        """
+        import ctypes, sys, time
+        library = ctypes.CDLL(sys.argv[1])
+        def calls():
+            library.crunch(10**6)
+        def works():
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end: calls()
+        works()
+        """,
+    )
+    return "x.py", launch.folder / "libcrunch.so"
+
+
+def test_native_functions(modern_launch):
+    """As a recording names them: those that were inlined, too; the interpreter's own are left out."""
+    launch, words = modern_launch, crunching(modern_launch)
+    done = launch.run(top(launch, *words, options=["-b", "-n", "--delay", "0.3", "--limit", "100"]))
+    assert done.returncode == 0, done.stderr
+    rows = tables(done.stdout.decode())[-1]
+    command = [launch.sonde, "record", "--quiet", "-n", "-f", "raw", "-o", "out.txt", "--"]
+    assert launch.run([*command, launch.python.executable, *words]).returncode == 0
+    recorded = re.findall(r"(?:^|;)(\S+) \(", (launch.folder / "out.txt").read_text(), re.MULTILINE)
+    assert {"mix", "crunch", "calls", "works"} <= set(recorded)
+    assert named(rows, "mix")[0] + named(rows, "crunch")[0] > 80, rows
+    for function in ("mix", "crunch", "calls", "works"):
+        assert named(rows, function)[1] > 40, rows
+    assert any(label == "crunch (crunch.c)" or label.endswith("/crunch.c)") for label in rows)
+    assert not any("_PyEval_" in label for label in rows)
+    without = tables(launch.run(top(launch, *words, options=["-b"])).stdout.decode())[-1]
+    assert named(without, "calls")[0] > 80 and not named(without, "crunch")[1]
+
+
 def test_mistakes_are_named(modern_launch):
     for options in (["--delay", "0"], ["-r", "0"], ["-d", "-1"], ["--limit", "0"], ["-o", "x"]):
         done = modern_launch.run([modern_launch.sonde, "top", *options, "-c", "1"])

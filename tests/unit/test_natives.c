@@ -99,6 +99,45 @@ static void assert_stack(const struct recording *recording, uint32_t sample, con
     bytes_clear(&path);
 }
 
+static uint32_t leaf_of(const struct recording *recording, uint32_t sample)
+{
+    return recording->samples[sample].node;
+}
+
+/* Followed while it is made: what comes later hangs from nodes of the file that came before. */
+static void functions_of_a_recording_that_grows(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct native_stacks *stacks = native_stacks_new(&recording, false);
+    assert_non_null(stacks);
+    assert_int_equal(native_stacks_extend(stacks, NULL), 0); /* nothing has come yet */
+    uint32_t library = add_module(&recording, "/opt/libk.so.1", 0), script = add_python(&recording, "main");
+    uint32_t first = add_address(&recording, library, 16, "cell", 7, 0);
+    add_sample(&recording, STACK(script, first));
+    uint32_t in_file = leaf_of(&recording, 0);
+    assert_int_equal(native_stacks_extend(stacks, NULL), 0);
+    assert_stack(&recording, 0, "main (x.py:3);cell (k.c:7)");
+    uint32_t cell = recording.nodes[leaf_of(&recording, 0)].code;
+    assert_int_not_equal(cell, first);
+    recording.samples_count = 0;
+    for (int turn = 0; turn < 200; turn++) {
+        uint32_t outer = add_outer(&recording, "row", 30, 0);
+        uint32_t next = add_address(&recording, library, 100 + (uint64_t)turn, "cell", 8, outer);
+        struct node node = {.parent = in_file, .code = next};
+        in_file = recording_add_node(&recording, &node);
+        struct sample_row sample = {.thread = 1, .node = in_file, .count = 1};
+        recording_add_sample(&recording, &sample);
+        assert_int_equal(native_stacks_extend(stacks, NULL), 0);
+        assert_int_equal(recording.nodes[leaf_of(&recording, 0)].code, cell);
+        if (turn == 0)
+            assert_stack(&recording, 0, "main (x.py:3);cell (k.c:7);row (k.c:30);cell (k.c:8)");
+        recording.samples_count = 0;
+    }
+    native_stacks_free(stacks);
+    recording_clear(&recording);
+}
+
 static void addresses_become_functions(void **state)
 {
     (void)state;
@@ -330,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_become_functions),
+        cmocka_unit_test(functions_of_a_recording_that_grows),
         cmocka_unit_test(internals_are_hidden_unless_asked_for),
         cmocka_unit_test(a_cython_wrapper_is_its_body),
         cmocka_unit_test(circles_end),
