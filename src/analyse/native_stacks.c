@@ -86,13 +86,15 @@ static bool is_library(const char *path)
     return labels_library_path(path) || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/lib", 4) == 0;
 }
 
-/* What there is to say without a name; the interned text of the recording may move while new ones come. */
+/* What there is to say without a name; the interned text of the recording may move while new ones come. Code without a
+ * file ([anonymous], a JIT's) is one function: its addresses mean nothing in another run. */
 static uint32_t offset_name(struct naming *naming, const struct code_address *address)
 {
     const char *module = labels_path(module_path(naming, address), LABEL_BASE);
     bytes_reset(&naming->text);
-    bytes_putf(&naming->text, "%s+0x%" PRIx64, *module ? module : "[anonymous]",
-               address ? address->offset : 0);
+    bytes_put_text(&naming->text, *module ? module : "[anonymous]");
+    if (*module && *module != '[')
+        bytes_putf(&naming->text, "+0x%" PRIx64, address ? address->offset : 0);
     naming->failed |= naming->text.failed;
     return naming->failed ? 0 : intern(naming, (const char *)naming->text.data, naming->text.size);
 }

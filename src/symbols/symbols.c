@@ -215,14 +215,18 @@ static bool keep_elf_symbol(struct filling *filling, const struct module *module
     return wanted.name;
 }
 
-/* module+offset, the offset being the function's first byte where it is known. */
+/* module+offset, the offset being the function's first byte where it is known. Of code without a file no function is
+ * known, and an address means nothing in another run. */
 static void keep_offset(struct filling *filling, const struct module *module, uint64_t address)
 {
     const struct eh_frame_entry *function = eh_frame_find(&module->functions, address);
     const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
     char text[512];
-    snprintf(text, sizeof text, "%.400s+0x%llx", *name ? name : "[anonymous]",
-             (unsigned long long)(function ? function->start : address));
+    if (!*name || *name == '[')
+        snprintf(text, sizeof text, "%.400s", *name ? name : "[anonymous]");
+    else
+        snprintf(text, sizeof text, "%.400s+0x%llx", name,
+                 (unsigned long long)(function ? function->start : address));
     struct kept kept = {.is_offset = true};
     kept.function = strings_intern_text(&filling->symbols->strings, text);
     keep(filling, &kept);

@@ -12,6 +12,8 @@ enum { REGISTER_RBX = 3, REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_PC = 16 };
 /* Words looked at in search of a return address: for one guess, and for a whole walk. */
 #define SEARCH_WORDS     256
 #define SEARCH_WORDS_ALL 2048
+/* Callers that must follow on a guess. */
+#define STEPS_AHEAD 3
 /* The ABI aligns the stack to 16 at a call: a frame pointer that was pushed is aligned too. */
 #define FRAME_ALIGNMENT 16
 
@@ -24,6 +26,7 @@ struct walk {
     const struct rows_rule *rule; /* of the frame in work; &unmapped when its code is not known */
     uint32_t flags;               /* of the frame in work */
     unsigned words_left;
+    bool is_asleep; /* nothing but stack pointer and program counter was known of it */
     bool at_root;
     bool met_unmapped;
 };
@@ -251,31 +254,6 @@ static bool is_from_stack(const struct rows_rule *rule)
     return rule->cfa == ROWS_CFA_REGISTER && rule->cfa_register == REGISTER_RSP;
 }
 
-/* Stacks hold addresses of functions, too: these are where a frame begins. And at a call the stack is aligned. */
-static bool may_follow_call(const struct walk *walk, const struct rows_rule *call, uint64_t address)
-{
-    const struct rows_rule *next = find_rule(walk, address);
-    return !(is_from_stack(call) && call->cfa_offset % FRAME_ALIGNMENT) &&
-           !(next && is_from_stack(next) && next->cfa_offset == sizeof address);
-}
-
-/* The word at this place as a return address into code with a description. */
-static bool guess_return_at(struct walk *walk, uint64_t place)
-{
-    struct caller caller = caller_of(walk);
-    uint64_t address;
-    if (!load(walk, place, &address))
-        return false;
-    const struct rows_rule *rule = find_rule(walk, address - 1);
-    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN || !may_follow_call(walk, rule, address))
-        return false;
-    walk->rule = rule;
-    enter_return(walk, &caller, address, place + 8, WALK_NATIVE_GUESSED);
-    return true;
-}
-
-/* ---- the frame register of a thread that sleeps ---- */
-
 /* Code that cannot be read is believed. */
 static bool follows_call(struct walk *walk, uint64_t address)
 {
@@ -283,41 +261,80 @@ static bool follows_call(struct walk *walk, uint64_t address)
     return !load(walk, address - sizeof before, &before) || call_site_ends(before);
 }
 
+/* The rule of the call that may return to this address; NULL when nothing with a description does. Stacks hold
+ * addresses of functions and of labels, too: there a frame begins, or no call stands before. And at a call the stack is
+ * aligned. */
+static const struct rows_rule *call_before(struct walk *walk, uint64_t address)
+{
+    const struct rows_rule *call = find_rule(walk, address - 1), *next = find_rule(walk, address);
+    bool aligned = call && !(is_from_stack(call) && call->cfa_offset % FRAME_ALIGNMENT);
+    bool begins = next && is_from_stack(next) && next->cfa_offset == sizeof address;
+    return aligned && !begins && call->cfa != ROWS_CFA_UNKNOWN && follows_call(walk, address) ? call : NULL;
+}
+
+/* How far above the stack pointer the caller's is, while this code waits for a call; 0 when it is not known. */
+static uint64_t waiting_depth(const struct rows_rule *rule)
+{
+    return is_from_stack(rule) ? (uint64_t)(int64_t)rule->cfa_offset : rule->depth;
+}
+
+/* Whether callers follow on a frame that waits with this stack pointer, as far as can be told. Frames of calls long over
+ * lie on a stack, too, but those above them are mostly written over. */
+static bool leads_on(struct walk *walk, const struct rows_rule *rule, uint64_t stack_pointer)
+{
+    for (unsigned step = 0; step < STEPS_AHEAD && rule->cfa != ROWS_CFA_END && waiting_depth(rule); step++) {
+        uint64_t address;
+        stack_pointer += waiting_depth(rule);
+        if (!load(walk, stack_pointer - sizeof address, &address))
+            return false;
+        rule = find_rule(walk, address - 1);
+        if (rule && rule->cfa == ROWS_CFA_UNKNOWN)
+            return follows_call(walk, address);
+        if (!call_before(walk, address))
+            return false;
+    }
+    return true;
+}
+
+/* ---- a frame register that is not known ---- */
+
 static bool needs_frame(const struct rows_rule *rule)
 {
     return (rule->cfa == ROWS_CFA_REGISTER || rule->cfa == ROWS_CFA_LOADED) &&
            rule->cfa_register == REGISTER_RBP;
 }
 
-/* Whether the frame in work may have its frame register point here: the caller's value and a return address. */
+/* Whether a frame register may point here: at its caller's value and a return address. */
 static bool may_be_frame(struct walk *walk, uint64_t place)
 {
     uint64_t outer, address;
     if (place % FRAME_ALIGNMENT || !load(walk, place, &outer) || !load(walk, place + 8, &address))
         return false;
-    const struct rows_rule *rule = find_rule(walk, address - 1);
-    if (!rule || rule->cfa == ROWS_CFA_UNKNOWN || !may_follow_call(walk, rule, address))
-        return false;
-    if (needs_frame(rule) && (outer <= place || outer % FRAME_ALIGNMENT || !same_range(walk, outer, place)))
-        return false;
-    return follows_call(walk, address);
+    const struct rows_rule *rule = call_before(walk, address);
+    bool chained = outer > place && outer % FRAME_ALIGNMENT == 0 && same_range(walk, outer, place);
+    return rule && (chained || !needs_frame(rule));
 }
 
-/* Of a sleeping thread the stack pointer alone is known. Where it is at a fixed distance the frame register follows;
- * else it is looked for. */
+/* Where the stack pointer is at a fixed distance the frame register follows. */
+static bool frame_by_depth(struct walk *walk, const struct rows_rule *rule, uint64_t stack_pointer,
+                           uint64_t *frame)
+{
+    *frame = stack_pointer + rule->depth - (uint64_t)(int64_t)rule->cfa_offset;
+    return rule->cfa == ROWS_CFA_REGISTER && rule->depth && may_be_frame(walk, *frame);
+}
+
+/* Else it is looked for. */
 static bool guess_frame_register(struct walk *walk)
 {
-    const struct rows_rule *rule = walk->rule;
-    uint64_t stack_pointer = walk->now.value[REGISTER_RSP];
-    uint64_t place = stack_pointer + rule->depth - (uint64_t)(int64_t)rule->cfa_offset;
-    bool found = rule->cfa == ROWS_CFA_REGISTER && rule->depth && may_be_frame(walk, place);
+    uint64_t stack_pointer = walk->now.value[REGISTER_RSP], frame;
+    bool found = frame_by_depth(walk, walk->rule, stack_pointer, &frame);
     if (!found)
-        place = (stack_pointer + FRAME_ALIGNMENT - 1) & ~(uint64_t)(FRAME_ALIGNMENT - 1);
+        frame = (stack_pointer + FRAME_ALIGNMENT - 1) & ~(uint64_t)(FRAME_ALIGNMENT - 1);
     for (; !found && walk->words_left; walk->words_left--) {
-        found = may_be_frame(walk, place);
-        place += found ? 0 : FRAME_ALIGNMENT;
+        found = may_be_frame(walk, frame);
+        frame += found ? 0 : FRAME_ALIGNMENT;
     }
-    walk->now.value[REGISTER_RBP] = place;
+    walk->now.value[REGISTER_RBP] = frame;
     walk->now.known |= (uint32_t)found << REGISTER_RBP;
     walk->flags |= WALK_NATIVE_GUESSED;
     return found;
@@ -325,22 +342,56 @@ static bool guess_frame_register(struct walk *walk)
 
 /* ---- guesses ---- */
 
+/* The frame register of what a call at this place returns to. Code without a description has it still, or has saved it
+ * on the stack and may have used it for anything. */
+static bool caller_frame(struct walk *walk, const struct rows_rule *rule, uint64_t place, uint64_t *frame)
+{
+    *frame = walk->now.value[REGISTER_RBP];
+    if (knows(walk, REGISTER_RBP) && *frame > place && may_be_frame(walk, *frame))
+        return true;
+    if (frame_by_depth(walk, rule, place + 8, frame))
+        return true;
+    for (uint64_t saved = place - 8; saved >= walk->now.value[REGISTER_RSP] && saved < place; saved -= 8)
+        if (load(walk, saved, frame) && *frame > place && may_be_frame(walk, *frame))
+            return true;
+    return false;
+}
+
+/* The word at this place as a return address into code with a description. */
+static bool guess_return_at(struct walk *walk, uint64_t place)
+{
+    struct caller caller = caller_of(walk);
+    uint64_t address;
+    const struct rows_rule *rule = load(walk, place, &address) ? call_before(walk, address) : NULL;
+    if (!rule)
+        return false;
+    if (needs_frame(rule) ? !caller_frame(walk, rule, place, &caller.frame)
+                          : !leads_on(walk, rule, place + 8))
+        return false;
+    caller.known |= (uint32_t)needs_frame(rule) << REGISTER_RBP;
+    walk->rule = rule;
+    enter_return(walk, &caller, address, place + 8, WALK_NATIVE_GUESSED);
+    return true;
+}
+
 /* Code without a description that was interrupted before it used the stack. */
 static bool guess_leaf(struct walk *walk)
 {
     return !(walk->flags & WALK_NATIVE_RETURN) && guess_return_at(walk, walk->now.value[REGISTER_RSP]);
 }
 
-/* The first word on the stack that is a return address into code with a description. But of a thread whose frame
- * register is not known, what is found first is often that of a call long over. */
+/* The first word on the stack that is a return address into code with a description. Of a sleeping thread, the first is
+ * often that of a call long over. */
 static bool guess_by_search(struct walk *walk)
 {
     uint64_t at = (walk->now.value[REGISTER_RSP] + 7) & ~(uint64_t)7, ignored;
-    if (!knows(walk, REGISTER_RBP))
-        return false;
-    for (unsigned word = 0; word < SEARCH_WORDS && walk->words_left; word++, at += 8, walk->words_left--) {
-        if (guess_return_at(walk, at))
+    for (unsigned word = 0; word < SEARCH_WORDS && walk->words_left && !walk->is_asleep; word++, at += 8) {
+        walk->words_left--;
+        if (guess_return_at(walk, at)) {
+            if (!needs_frame(walk->rule))
+                walk->now.known &= ~(1u << REGISTER_RBP);
             return true;
+        }
         if (!load(walk, at, &ignored))
             return false;
     }
@@ -488,6 +539,7 @@ void walk_native(struct walk_native_stack *stack, const struct walk_native_regis
 {
     struct walk walk = {.modules = modules, .memory = memory, .cache = cache, .now = *registers};
     walk.words_left = SEARCH_WORDS_ALL;
+    walk.is_asleep = !knows(&walk, REGISTER_RBP);
     stack->count = 0;
     stack->end = WALK_NATIVE_STUCK;
     stack->met_unmapped = false;

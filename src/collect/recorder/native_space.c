@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "collect/outside/process_image.h"
+#include "python/memory.h"
 #include "store/writer.h"
 
 #define EAGER_NS         500000000u /* after a change others are likely: libraries come in bursts */
@@ -215,6 +216,15 @@ bool native_space_step(struct native_space *space)
 
 /* ---- stacks ---- */
 
+/* Code alone: the thread's stack has moved on since. */
+static bool load_code(void *context, uint64_t address, uint64_t *value)
+{
+    const struct native_space *space = context;
+    const struct memory memory = memory_of_process((int)space->pid);
+    return space->table && modules_find(space->table, address) != MODULES_NONE &&
+           memory_read_word(&memory, address, value);
+}
+
 uint32_t native_space_walk(struct native_space *space, uint32_t number, uint64_t addresses[NATIVE_AREA_DEPTH],
                            uint16_t *flags)
 {
@@ -226,7 +236,8 @@ uint32_t native_space_walk(struct native_space *space, uint32_t number, uint64_t
     struct walk_native_registers registers = cell->registers;
     uint64_t low = cell->low, size = cell->size < sizeof cell->stack ? cell->size : sizeof cell->stack;
     const struct walk_native_range range = {low, low + size, cell->stack};
-    const struct walk_native_memory memory = {.ranges = &range, .range_count = 1};
+    const struct walk_native_memory memory = {
+        .ranges = &range, .range_count = 1, .load = load_code, .context = space};
     struct walk_native_stack stack = {.frames = space->frames, .capacity = NATIVE_AREA_DEPTH};
     walk_native(&stack, &registers, space->table, &memory, NULL);
     __atomic_store_n(&cell->used, 0, __ATOMIC_RELEASE);
