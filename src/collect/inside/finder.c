@@ -7,6 +7,8 @@
 uint64_t finder_watched_key;
 
 static const char *package_folder; /* NULL = not launched by sonde, or installed already */
+static bool has_stand_in;          /* for line_profiler */
+static bool is_installed;
 
 void finder_init(const char *package)
 {
@@ -15,36 +17,39 @@ void finder_init(const char *package)
 
 void finder_notice(uint64_t key, const char *file, const char *name)
 {
-    if (package_folder && strcmp(name, "_find_spec") == 0 &&
+    if (package_folder && !is_installed && strcmp(name, "_find_spec") == 0 &&
         strcmp(file, "<frozen importlib._bootstrap>") == 0)
         finder_watched_key = key;
 }
 
-/* importlib.util.spec_from_file_location("sonde", package + "/__init__.py") */
-static PyObject *make_spec(void)
+/* importlib.util.spec_from_file_location(name, package + "/" + file) */
+static PyObject *make_spec(const char *name, const char *file)
 {
     PyObject *util = PyImport_ImportModule("importlib.util");
     PyObject *folder = PyUnicode_DecodeFSDefault(package_folder);
-    PyObject *path = folder ? PyUnicode_FromFormat("%U/__init__.py", folder) : NULL;
+    PyObject *path = folder ? PyUnicode_FromFormat("%U/%s", folder, file) : NULL;
     PyObject *spec = NULL;
     if (util && path)
-        spec = PyObject_CallMethod(util, "spec_from_file_location", "sO", "sonde", path);
+        spec = PyObject_CallMethod(util, "spec_from_file_location", "sO", name, path);
     Py_XDECREF(path);
     Py_XDECREF(folder);
     Py_XDECREF(util);
     return spec;
 }
 
-static bool is_sonde(PyObject *name)
+static bool is(PyObject *name, const char *text)
 {
-    return name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "sonde") == 0;
+    return name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, text) == 0;
 }
 
 static PyObject *find_spec(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    if (PyTuple_Size(arguments) > 0 && is_sonde(PyTuple_GetItem(arguments, 0)))
-        return make_spec();
+    PyObject *name = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL;
+    if (is(name, "sonde"))
+        return make_spec("sonde", "__init__.py");
+    if (has_stand_in && is(name, "line_profiler"))
+        return make_spec("line_profiler", "line_profiler_stand_in.py");
     Py_RETURN_NONE;
 }
 
@@ -61,9 +66,10 @@ static void install(void)
                                .slots = slots};
     PyObject *meta_path = PySys_GetObject("meta_path");
     PyObject *type = meta_path && PyList_Check(meta_path) ? PyType_FromSpec(&spec) : NULL;
-    if (type)
-        PyList_Append(meta_path, type);
+    if (type && PyList_Append(meta_path, type) == 0)
+        is_installed = true;
     Py_XDECREF(type);
+    PyErr_Clear();
 }
 
 void finder_look(void)
@@ -71,9 +77,19 @@ void finder_look(void)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *locals = PyEval_GetLocals();
-    if (locals && PyDict_Check(locals) && is_sonde(PyDict_GetItemString(locals, "name"))) {
+    if (locals && PyDict_Check(locals) && is(PyDict_GetItemString(locals, "name"), "sonde")) {
         finder_watched_key = 0;
         install();
     }
+    PyErr_Restore(type, value, traceback);
+}
+
+void finder_install_for_lines(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    has_stand_in = true;
+    if (package_folder)
+        install();
     PyErr_Restore(type, value, traceback);
 }

@@ -3,7 +3,8 @@
  * leaves no trace in one that never asks for it.
  *
  * importlib's own _find_spec is watched: when it starts to look for "sonde", a finder for that one name is put at
- * the end of sys.meta_path, where it is asked last.
+ * the end of sys.meta_path, where it is asked last. When lines are timed it is put there at once, since nothing is
+ * watched then; and it has a stand-in for line_profiler, too.
  */
 #ifndef SONDE_COLLECT_INSIDE_FINDER_H
 #define SONDE_COLLECT_INSIDE_FINDER_H
@@ -15,6 +16,8 @@ extern uint64_t finder_watched_key;
 
 /* `package`: the folder of the package. */
 void finder_init(const char *package);
+/* Puts the finder into its place now. Never leaves an exception. */
+void finder_install_for_lines(void);
 /* Looks at a function met for the first time. */
 void finder_notice(uint64_t key, const char *file, const char *name);
 /* The watched function is starting. */

@@ -3,9 +3,11 @@
 #include <stdio.h>
 
 #include "collect/agent/agent.h"
+#include "collect/inside/finder.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_events.h"
 #include "collect/inside/line_hook.h"
+#include "collect/inside/line_peers.h"
 #include "collect/inside/line_profile.h"
 #include "collect/inside/line_targets.h"
 
@@ -33,6 +35,8 @@ static PyObject *module_of_running(void)
 
 struct line_code *line_session_look(PyObject *code)
 {
+    if (agent)
+        line_peers_look(code);
     if (!line_targets_match(code, module_of_running()))
         return line_codes_set(code, LINE_OTHER);
     line_session_choose(code);
@@ -107,6 +111,7 @@ int line_session_start(const struct agent *given, char *why, size_t why_bytes)
         snprintf(why, why_bytes, "the name profile could not be added to the built-in ones");
         return -1;
     }
+    finder_install_for_lines();
     return begin_events(why, why_bytes);
 }
 

@@ -1,0 +1,63 @@
+#include "collect/inside/line_peers.h"
+
+#include <string.h>
+
+static bool ends_with(PyObject *text, const char *ending)
+{
+    PyObject *bytes = text && PyUnicode_Check(text) ? interpreter_utf8(text) : NULL;
+    size_t size = bytes ? (size_t)PyBytes_Size(bytes) : 0, ending_size = strlen(ending);
+    bool ends = size >= ending_size && strcmp(PyBytes_AsString(bytes) + size - ending_size, ending) == 0;
+    Py_XDECREF(bytes);
+    return ends;
+}
+
+static bool has_text(PyObject *object, const char *name, const char *ending)
+{
+    PyObject *text = PyObject_GetAttrString(object, name);
+    bool has = ends_with(text, ending);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return has;
+}
+
+/* What of the decorator a program may call first: with it comes the decision whether it does anything. */
+static bool is_decorator(PyObject *code)
+{
+    static const char *const names[] = {"__call__", "enable", "_implicit_setup"};
+    if (!has_text(code, "co_filename", "/line_profiler/explicit_profiler.py"))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (has_text(code, "co_name", names[i]))
+            return true;
+    return false;
+}
+
+/* line_profiler.explicit_profiler.profile._kernprof_overwrite(builtins.profile) */
+static void hand_over(void)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = modules ? PyDict_GetItemString(modules, "line_profiler.explicit_profiler") : NULL;
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *theirs = module ? PyObject_GetAttrString(module, "profile") : NULL;
+    PyObject *ours = builtins && theirs ? PyObject_GetAttrString(builtins, "profile") : NULL;
+    PyObject *done = ours ? PyObject_CallMethod(theirs, "_kernprof_overwrite", "O", ours) : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(ours);
+    Py_XDECREF(theirs);
+    Py_XDECREF(builtins);
+}
+
+void line_peers_look(PyObject *code)
+{
+    static bool done;
+    if (done)
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (is_decorator(code)) {
+        done = true;
+        hand_over();
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}

@@ -1,0 +1,15 @@
+/*
+ * line_peers: line_profiler's own decorator, `from line_profiler import profile`, in a program that sonde runs. Where
+ * line_profiler is installed, its decorator is told to hand functions to ours, in the way that it offers to kernprof, when
+ * it is used for the first time: so it chooses them, and prints and writes nothing itself. Where it is not, the finder
+ * has a stand-in (finder.h).
+ */
+#ifndef SONDE_COLLECT_INSIDE_LINE_PEERS_H
+#define SONDE_COLLECT_INSIDE_LINE_PEERS_H
+
+#include "collect/inside/interpreter.h"
+
+/* Looks at a function that is about to run for the first time. Never leaves an exception. */
+void line_peers_look(PyObject *code);
+
+#endif
