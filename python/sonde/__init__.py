@@ -26,6 +26,7 @@ _HOME = {
     "LineStats": "line_stats",
     "Profile": "call_profile",
     "lineprof": "decorators",
+    "load_ipython_extension": "magics",
     "load_stats": "line_stats",
     "memprof": "decorators",
     "profile": "decorators",

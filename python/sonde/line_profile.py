@@ -39,9 +39,13 @@ class LineProfiler(_inside.LineSession):
         for function in functions:
             self.add_function(function)
 
+    def add_code_object(self, code, always=False):
+        """Time the lines of a code object: of a module, of what will be passed to exec."""
+        self.add_code(code, _label(code), always)
+
     def _add(self, function, always=False):
         self.functions.append(function)
-        self.add_code(function.__code__, _label(function.__code__), always)
+        self.add_code_object(function.__code__, always)
 
     def add_function(self, func):
         """Time the lines of a function, or of a method."""
@@ -91,7 +95,7 @@ class LineProfiler(_inside.LineSession):
     def wrap_callable(self, func):
         """Time the function from now on, and give it back as it is."""
         for function in functions_of(func):
-            self.add_code(function.__code__, _label(function.__code__), True)
+            self.add_code_object(function.__code__, always=True)
         return func
 
     def __call__(self, func):

@@ -8,9 +8,9 @@ def read(source):
 
     A dict: ``strings`` is a list of str; ``meta`` a dict about the run; ``damage`` what could not be read;
     ``codes``, ``nodes``, ``processes``, ``threads``, ``calls``, ``lines``, ``samples``, ``functions``,
-    ``edges``, ``notes`` and ``chunks`` are tables: dicts of columns, each a memoryview of integers. Numbers in columns such as
-    ``name``, ``code`` or ``parent`` are places in ``strings``, ``codes`` and so on; place 0 is "none".
-    Times are in ns::
+    ``edges``, ``notes`` and ``chunks`` are tables: dicts of columns, each a memoryview of integers. Numbers
+    in columns such as ``name``, ``code`` or ``parent`` are places in ``strings``, ``codes`` and so on; place
+    0 is "none". Times are in ns::
 
         recording = sonde.read("script.sonde")
         self_ns = numpy.asarray(recording["functions"]["self_ns"])
