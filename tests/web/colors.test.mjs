@@ -15,7 +15,7 @@ async function load(name) {
 }
 
 test("text can be read on every colour that a frame can have", async () => {
-  const { contrast, differenceColor, frameColor, heatColor, pixel, READABLE, textOn } = await load("colors.ts");
+  const { contrast, differenceColor, frameColor, heatColor, pixel, READABLE, textOn, threadColor, THREAD_SHADES } = await load("colors.ts");
   const readable = (color, what) => {
     const got = contrast(pixel(textOn(pixel(color))), pixel(color));
     assert(got >= READABLE, `${what}: ${got.toFixed(2)} on ${color}`);
@@ -25,6 +25,8 @@ test("text can be read on every colour that a frame can have", async () => {
       for (const [kind, flags] of [[1, 0], [1, 1], [2, 0], [3, 0]])
         readable(frameColor(`module${i}`, kind, flags, dark), `module${i} ${kind} ${dark}`);
     for (let share = 0; share <= 1; share += 0.01) readable(heatColor(share, dark), `heat ${share}`);
+    for (let place = -1; place < THREAD_SHADES.length; place++)
+      for (let part = 0; part <= 1; part += 0.05) readable(threadColor(place, part, dark), `thread ${place} ${part}`);
     for (let change = -1; change <= 1; change += 0.01) readable(differenceColor(change, dark), `difference ${change}`);
   }
   for (let grey = 0; grey < 256; grey++) readable([grey, grey, grey], "grey");
@@ -32,6 +34,11 @@ test("text can be read on every colour that a frame can have", async () => {
 
 // Machado, Oliveira and Fernandes (2009), complete deuteranopia and protanopia, on linear light.
 const BLINDNESS = {
+  none: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
   deuteranopia: [
     [0.367322, 0.860646, -0.227968],
     [0.280085, 0.672501, 0.047413],
@@ -57,4 +64,16 @@ test("faster and slower differ for those who do not see red or green", async () 
       assert(distance(faster, same) > 0.08, `${name}: faster and the same look alike`);
       assert(distance(slower, same) > 0.08, `${name}: slower and the same look alike`);
     }
+});
+
+test("threads differ for everybody, and from what several share", async () => {
+  const { threadColor, THREAD_SHADES } = await load("colors.ts");
+  const places = [-1, ...THREAD_SHADES.keys()];
+  for (const dark of [false, true])
+    for (const [name, matrix] of Object.entries(BLINDNESS))
+      for (const one of places)
+        for (const other of places.filter((place) => place > one)) {
+          const [a, b] = [one, other].map((place) => seen(threadColor(place, 1, dark), matrix));
+          assert(distance(a, b) > 0.15, `${name}: threads ${one} and ${other} look alike${dark ? " by night" : ""}`);
+        }
 });

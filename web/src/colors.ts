@@ -95,16 +95,16 @@ export function frameColor(module: string, kind: number, flags: number, dark: bo
   return oklch(lightness, chroma, hue);
 }
 
-/** Hues and lightnesses that differ for everybody, also with red or green missing: lightness and chroma by turns. */
-const THREAD_SHADES: [lightness: number, chroma: number, hue: number][] = [
+/** Chosen by search so that any two differ for everybody, also with red or green missing (tests/web/colors.test.mjs). */
+export const THREAD_SHADES: [lightness: number, chroma: number, hue: number][] = [
   [0.74, 0.11, 240],
   [0.78, 0.14, 70],
-  [0.62, 0.11, 165],
+  [0.66, 0.06, 210],
   [0.9, 0.13, 105],
   [0.52, 0.13, 260],
   [0.62, 0.16, 45],
-  [0.7, 0.12, 345],
-  [0.84, 0.05, 200],
+  [0.66, 0.06, 105],
+  [0.5, 0.14, 30],
 ];
 const SHARED: [number, number, number][] = [
   [208, 210, 214],

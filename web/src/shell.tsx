@@ -12,7 +12,7 @@ import { count, share, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
-import { search, selected, showRecording, theme, thread, view } from "./state";
+import { search, selected, showRecording, theme, thread, titleOf, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -36,8 +36,8 @@ function Title({ shown }: { shown: Recording | undefined }): JSX.Element | null 
   if (!shown) return null;
   if (recordings.value.length < 2)
     return (
-      <h1 class="title" title={shortName(shown.summary.meta.command ?? "", 1000)}>
-        <bdi>{shortName(shown.summary.name)}</bdi>
+      <h1 class="title" title={shortName([shown.summary.name, shown.summary.meta.command].filter(Boolean).join("\n"), 1000)}>
+        <bdi>{shortName(titleOf(shown))}</bdi>
       </h1>
     );
   return (
@@ -47,9 +47,9 @@ function Title({ shown }: { shown: Recording | undefined }): JSX.Element | null 
         value={shown.number}
         onChange={(event) => showRecording(Number(event.currentTarget.value))}
       >
-        {recordings.value.map(({ number, summary }) => (
-          <option value={number}>
-            {number + 1}/{recordings.value.length} {summary.name.slice(-80)}
+        {recordings.value.map((one) => (
+          <option value={one.number}>
+            {one.number + 1}/{recordings.value.length} {titleOf(one).slice(-80)}
           </option>
         ))}
       </select>

@@ -68,6 +68,14 @@ export const selection = computed(() => ({
   end_ns: range.value?.[1] ?? 0,
 }));
 
+/** The file's name, with its folders where another has the same. */
+export function titleOf({ number, summary }: Recording): string {
+  const base = (name: string) => name.slice(name.lastIndexOf("/") + 1);
+  const name = base(summary.name);
+  const isUnique = recordings.value.every((one) => one.number === number || base(one.summary.name) !== name);
+  return isUnique && name ? name : summary.name;
+}
+
 /** Shows another of the recordings; what was chosen in the last one has no meaning there. */
 export function showRecording(number: number): void {
   batch(() => {

@@ -15,7 +15,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording } from "../state";
+import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -265,7 +265,7 @@ function Change({ pair, difference, row, style }: { pair: Pair; difference: Diff
 function Changes({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
   const order = useMemo(() => orderOf(pair, difference), [difference, columns.value, sortColumn.value, search.value]);
   return (
-    <div class="changes grid" role="table" aria-rowcount={order.length}>
+    <div class="changes grid" role="table" aria-label="what changed" aria-rowcount={order.length}>
       <div class="row heads" role="row">
         {columns.value.map(({ name, title }) => (
           <span role="columnheader" class={`cell ${name}`} aria-sort={sortColumn.value === name ? "descending" : undefined}>
@@ -298,9 +298,9 @@ function Choice({ label, value, onChoose }: { label: string; value: number; onCh
     <label>
       {label}{" "}
       <select value={value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
-        {recordings.value.map(({ number, summary }) => (
-          <option value={number}>
-            {number + 1}: {summary.name.slice(-80)}
+        {recordings.value.map((one) => (
+          <option value={one.number}>
+            {one.number + 1}: {titleOf(one).slice(-80)}
           </option>
         ))}
       </select>

@@ -1,5 +1,6 @@
 // What to look at first, in words; then what was recorded and how good it is.
 
+import { batch } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
@@ -7,7 +8,7 @@ import { functions, type Functions } from "../functions";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
-import { arrangement, idle, selected, view } from "../state";
+import { arrangement, idle, other, recordings, selected, showRecording, titleOf, view } from "../state";
 import type { ViewProps } from "../views";
 
 const NOTE_LOSS = 1;
@@ -97,6 +98,10 @@ function durationOf({ meta, begin_ns, end_ns }: Summary): string | undefined {
   return end_ns > begin_ns ? time(end_ns - begin_ns) : undefined;
 }
 
+function startedOf({ meta }: Summary): string | undefined {
+  return meta.started && meta.started.replace("T", " ").replace(/\+0000$/, " UTC");
+}
+
 /** What kind of data they are, for those who opened a file of another program. */
 function kindOf(summary: Summary): string {
   if (summary.only_lines) return "hits and times of the lines of chosen functions";
@@ -111,7 +116,7 @@ function run(summary: Summary): Fact[] {
   return [
     ["Command", meta.command ?? distinct(processes.map(({ command }) => command))],
     ["Folder", meta.folder],
-    ["Started", meta.started && meta.started.replace("T", " ").replace(/\+0000$/, " UTC")],
+    ["Started", startedOf(summary)],
     ["Duration", durationOf(summary)],
     ["Python", meta.python ?? distinct(processes.map(({ python }) => python))],
     ["Host", meta.host ?? distinct(processes.map(({ host }) => host))],
@@ -196,6 +201,52 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
   );
 }
 
+function compareWith(number: number): void {
+  batch(() => {
+    other.value = number;
+    view.value = "compare";
+  });
+}
+
+/** Where several are open, as when a folder was named: which, and a way to each. */
+function Recordings({ shown }: { shown: Recording }): JSX.Element | null {
+  if (recordings.value.length < 2) return null;
+  return (
+    <section class="wide">
+      <h2>Recordings</h2>
+      <table class="recordings" aria-label="recordings">
+        <tbody>
+          {recordings.value.map((one) => (
+            <tr key={one.number}>
+              <th scope="row">
+                <button
+                  type="button"
+                  class="framed"
+                  aria-current={one.number === shown.number ? "true" : undefined}
+                  title={shortName(one.summary.name, 1000)}
+                  onClick={() => showRecording(one.number)}
+                >
+                  <bdi>{shortName(titleOf(one), 60)}</bdi>
+                </button>
+              </th>
+              <td>{durationOf(one.summary)}</td>
+              <td>{kindOf(one.summary)}</td>
+              <td>{startedOf(one.summary)}</td>
+              <td>
+                {one.number !== shown.number && (
+                  <button type="button" class="framed" aria-label={`compare with ${titleOf(one).slice(-60)}`} onClick={() => compareWith(one.number)}>
+                    compare
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
 /** Why there is nothing to show, and what to type. */
 function Nothing({ recording }: { recording: Recording }): JSX.Element {
   const { meta, sampled, live, threads } = recording.summary;
@@ -241,6 +292,7 @@ export function Overview({ recording }: ViewProps): JSX.Element {
   return (
     <div class="overview">
       <Damage summary={summary} />
+      <Recordings shown={recording} />
       {isEmpty && <Nothing recording={recording} />}
       {!isEmpty && (
         <section class="wide">

@@ -438,7 +438,7 @@ export function Table({ recording }: ViewProps): JSX.Element | null {
   return (
     <div class="table">
       <Toolbar recording={recording} columns={columns} />
-      <div class="grid" role="table" aria-rowcount={items.value.length} style={{ "--name": widths.value }}>
+      <div class="grid" role="table" aria-label="functions" aria-rowcount={items.value.length} style={{ "--name": widths.value }}>
         <Heads columns={columns} />
         <Body columns={columns} table={table} />
       </div>
