@@ -265,7 +265,9 @@ static int fill_exact(const struct recording *recording, const struct selection 
     squeezing.merging = !squeezing.lines && has_lines(recording);
     squeezing.places = calloc(count, sizeof *squeezing.places);
     squeezing.nodes = tree->nodes = calloc(count, sizeof *tree->nodes);
-    if (tree->nodes && squeezing.places) {
+    /* Half: most functions are left at more than one line. */
+    bool has_room = !squeezing.merging || map_reserve(&squeezing.seen, count / 2);
+    if (tree->nodes && squeezing.places && has_room) {
         add_rows(recording, selection, tree->nodes);
         tree->count = squeeze(&squeezing);
     }

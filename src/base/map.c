@@ -29,55 +29,58 @@ uint64_t map_hash_bytes(const void *data, size_t size)
 
 void map_clear(struct map *map)
 {
-    free(map->keys);
-    free(map->values);
+    free(map->slots);
     *map = (struct map){0};
 }
 
-static size_t slot_of(const struct map *map, uint64_t key)
+static struct map_slot *slot_of(const struct map *map, uint64_t key)
 {
     size_t slot = mix(key) & (map->capacity - 1);
-    while (map->values[slot] != MAP_NONE && map->keys[slot] != key)
+    while (map->slots[slot].value != MAP_NONE && map->slots[slot].key != key)
         slot = (slot + 1) & (map->capacity - 1);
-    return slot;
+    return &map->slots[slot];
 }
 
 uint32_t map_get(const struct map *map, uint64_t key)
 {
-    return map->capacity ? map->values[slot_of(map, key)] : MAP_NONE;
+    return map->capacity ? slot_of(map, key)->value : MAP_NONE;
 }
 
-static bool grow(struct map *map)
+static bool grow(struct map *map, size_t capacity)
 {
-    size_t capacity = map->capacity ? map->capacity * 2 : 64;
     struct map larger = {.capacity = capacity, .count = map->count};
-    larger.keys = malloc(capacity * sizeof *larger.keys);
-    larger.values = malloc(capacity * sizeof *larger.values);
-    if (!larger.keys || !larger.values) {
-        map_clear(&larger);
+    larger.slots = malloc(capacity * sizeof *larger.slots);
+    if (!larger.slots)
         return false;
-    }
-    memset(larger.values, 0xff, capacity * sizeof *larger.values);
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (map->values[i] == MAP_NONE)
-            continue;
-        size_t slot = slot_of(&larger, map->keys[i]);
-        larger.keys[slot] = map->keys[i];
-        larger.values[slot] = map->values[i];
-    }
+    for (size_t i = 0; i < capacity; i++)
+        larger.slots[i] = (struct map_slot){.value = MAP_NONE};
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->slots[i].value != MAP_NONE)
+            *slot_of(&larger, map->slots[i].key) = map->slots[i];
     map_clear(map);
     *map = larger;
     return true;
 }
 
+static bool is_full(size_t count, size_t capacity)
+{
+    return count * 3 >= capacity * 2;
+}
+
+bool map_reserve(struct map *map, size_t count)
+{
+    size_t capacity = map->capacity ? map->capacity : 64;
+    while (is_full(count, capacity))
+        capacity *= 2;
+    return capacity == map->capacity || grow(map, capacity);
+}
+
 bool map_set(struct map *map, uint64_t key, uint32_t value)
 {
-    if (map->count * 3 >= map->capacity * 2 && !grow(map))
+    if (is_full(map->count, map->capacity) && !grow(map, map->capacity ? map->capacity * 2 : 64))
         return false;
-    size_t slot = slot_of(map, key);
-    if (map->values[slot] == MAP_NONE)
-        map->count++;
-    map->keys[slot] = key;
-    map->values[slot] = value;
+    struct map_slot *slot = slot_of(map, key);
+    map->count += slot->value == MAP_NONE;
+    *slot = (struct map_slot){key, value};
     return true;
 }

@@ -11,9 +11,13 @@
 
 #define MAP_NONE UINT32_MAX
 
+struct map_slot {
+    uint64_t key;
+    uint32_t value; /* MAP_NONE = free */
+};
+
 struct map {
-    uint64_t *keys;
-    uint32_t *values; /* MAP_NONE = free slot */
+    struct map_slot *slots; /* key beside value: a look costs one miss of the cache, not two */
     size_t count;
     size_t capacity; /* 0 or a power of two */
 };
@@ -22,6 +26,8 @@ void map_clear(struct map *map);
 uint32_t map_get(const struct map *map, uint64_t key); /* MAP_NONE when absent */
 /* Sets or replaces. False when memory ran out (the map is unchanged). */
 bool map_set(struct map *map, uint64_t key, uint32_t value);
+/* Makes room for so many keys in all, for those who know. False when memory ran out (the map is unchanged). */
+bool map_reserve(struct map *map, size_t count);
 
 /* The usual key of a pair of ids. */
 static inline uint64_t map_pair(uint32_t high, uint32_t low)

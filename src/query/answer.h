@@ -17,6 +17,7 @@
 #ifndef SONDE_QUERY_ANSWER_H
 #define SONDE_QUERY_ANSWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,10 +33,12 @@ struct answer {
     struct json json;    /* writes into `values`; put objects and lists through it */
     struct bytes index;  /* JSON, with offsets from the first array */
     struct json index_json;
-    struct bytes arrays;
+    struct bytes arrays; /* behind room for the head: mostly the block is whole when the head is put there */
 };
 
 void answer_begin(struct answer *answer);
+/* Room for arrays of so many bytes in all: until it is used up they stay where they are, and may be filled later. */
+bool answer_reserve(struct answer *answer, size_t size_bytes);
 /* Array `name`: a place for `count` items, zeroed, to be filled before the next put; NULL when memory ran out. */
 double *answer_reals(struct answer *answer, const char *name, size_t count);
 uint32_t *answer_numbers(struct answer *answer, const char *name, size_t count);
@@ -43,7 +46,7 @@ uint8_t *answer_small(struct answer *answer, const char *name, size_t count);
 /* A list of texts: `ends[i]` is where text i ends in `text`. */
 void answer_texts(struct answer *answer, const char *name, const struct bytes *text, const uint32_t *ends,
                   size_t count);
-/* The block, appended to `out`. */
+/* The block, appended to `out`; when that is empty, without a copy of the arrays. */
 int answer_end(struct answer *answer, struct bytes *out, struct err *err);
 void answer_clear(struct answer *answer);
 

@@ -12,42 +12,41 @@
 /* The nodes level by level; children of a node lie side by side. What is shown of a node is taken when
  * it is met: nodes lie far apart in memory, and there may be a million. */
 struct levels {
-    uint32_t *order;  /* nodes of the tree */
+    uint32_t *order; /* nodes of the tree */
+    uint32_t *first; /* of each level, and the end */
+    uint32_t level_count;
+    /* Arrays of the answer. */
     uint32_t *parent; /* places in `order` */
     uint32_t *code;
     double *start_ns, *total_ns, *self_ns, *calls;
-    uint32_t *first; /* of each level, and the end */
-    uint32_t level_count;
 };
 
 static void levels_clear(struct levels *levels)
 {
     free(levels->order);
-    free(levels->parent);
-    free(levels->code);
-    free(levels->start_ns);
-    free(levels->total_ns);
-    free(levels->self_ns);
-    free(levels->calls);
     free(levels->first);
 }
 
-static int levels_alloc(struct levels *levels, size_t count)
+/* Every node of a tree hangs below its root, so there is a rectangle for each. */
+static int levels_alloc(struct levels *levels, struct answer *answer, size_t count)
 {
-    uint32_t **numbers[] = {&levels->order, &levels->parent, &levels->code};
-    double **reals[] = {&levels->start_ns, &levels->total_ns, &levels->self_ns, &levels->calls};
-    bool failed = !(levels->first = malloc((count + 1) * sizeof *levels->first));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        failed |= !(*numbers[i] = malloc(count * sizeof **numbers[i]));
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        failed |= !(*reals[i] = malloc(count * sizeof **reals[i]));
-    return failed ? -1 : 0;
+    levels->first = malloc((count + 1) * sizeof *levels->first);
+    levels->order = malloc(count * sizeof *levels->order);
+    if (!levels->first || !levels->order ||
+        !answer_reserve(answer, count * (2 * sizeof(uint32_t) + 4 * sizeof(double)) + 256))
+        return -1;
+    levels->parent = answer_numbers(answer, "parent", count);
+    levels->code = answer_numbers(answer, "code", count);
+    levels->start_ns = answer_reals(answer, "start", count);
+    levels->total_ns = answer_reals(answer, "total", count);
+    levels->self_ns = answer_reals(answer, "self", count);
+    levels->calls = answer_reals(answer, "calls", count);
+    return 0;
 }
 
 static void put_node(struct levels *levels, uint32_t place, const struct tree *tree, uint32_t index)
 {
     const struct tree_node *node = &tree->nodes[index];
-    levels->order[place] = index;
     levels->code[place] = node->code;
     levels->total_ns[place] = (double)node->total_ns;
     levels->self_ns[place] = (double)node->self_ns;
@@ -96,21 +95,17 @@ static uint32_t put_children(struct levels *levels, const struct tree *tree, con
     return used;
 }
 
-static int levels_fill(struct levels *levels, const struct tree *tree, const uint32_t *ranks)
+static void levels_fill(struct levels *levels, const struct tree *tree, const uint32_t *ranks)
 {
-    if (levels_alloc(levels, tree->count) < 0)
-        return -1;
     uint32_t used = 1, place = 0;
+    levels->order[0] = 0;
     put_node(levels, 0, tree, 0);
-    levels->parent[0] = 0;
-    levels->start_ns[0] = 0;
     while (place < used) {
         levels->first[levels->level_count++] = place;
         for (uint32_t end = used; place < end; place++)
             used = put_children(levels, tree, ranks, place, used);
     }
     levels->first[levels->level_count] = used;
-    return 0;
 }
 
 static void put_numbers(struct answer *answer, const char *name, const uint32_t *numbers, size_t count)
@@ -120,34 +115,16 @@ static void put_numbers(struct answer *answer, const char *name, const uint32_t 
         memcpy(array, numbers, count * sizeof *array);
 }
 
-static void put_reals(struct answer *answer, const char *name, const double *reals, size_t count)
-{
-    double *array = answer_reals(answer, name, count);
-    if (array)
-        memcpy(array, reals, count * sizeof *array);
-}
-
-static void put_rectangles(struct answer *answer, const struct levels *levels)
-{
-    uint32_t count = levels->first[levels->level_count];
-    put_numbers(answer, "level", levels->first, levels->level_count + 1);
-    put_numbers(answer, "parent", levels->parent, count);
-    put_numbers(answer, "code", levels->code, count);
-    put_reals(answer, "start", levels->start_ns, count);
-    put_reals(answer, "total", levels->total_ns, count);
-    put_reals(answer, "self", levels->self_ns, count);
-    put_reals(answer, "calls", levels->calls, count);
-}
-
 int rectangles_put(struct answer *answer, const struct tree *tree, const struct rectangles_options *options,
                    struct err *err)
 {
     struct levels levels = {0};
-    int result = levels_fill(&levels, tree, options ? options->ranks : NULL);
+    int result = levels_alloc(&levels, answer, tree->count);
     if (result == 0) {
+        levels_fill(&levels, tree, options ? options->ranks : NULL);
         json_key(&answer->json, "estimated");
         json_bool(&answer->json, tree->estimated);
-        put_rectangles(answer, &levels);
+        put_numbers(answer, "level", levels.first, levels.level_count + 1);
         if (options && options->nodes)
             put_numbers(answer, "node", levels.order, levels.first[levels.level_count]);
     }

@@ -77,6 +77,23 @@ static void map_keeps_every_key(void **state)
     map_clear(&map);
 }
 
+static void map_with_room_does_not_move(void **state)
+{
+    (void)state;
+    struct map map = {0};
+    assert_true(map_set(&map, 3, 4));
+    assert_true(map_reserve(&map, 5000));
+    const void *before = map.slots;
+    for (uint32_t i = 10; i < 5000; i++)
+        assert_true(map_set(&map, i, i));
+    assert_ptr_equal(map.slots, before);
+    assert_true(map_reserve(&map, 1));
+    assert_ptr_equal(map.slots, before);
+    assert_int_equal(map_get(&map, 3), 4);
+    assert_int_equal(map_get(&map, 4999), 4999);
+    map_clear(&map);
+}
+
 static void strings_are_interned(void **state)
 {
     (void)state;
@@ -126,10 +143,15 @@ static void clock_converts_both_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(varints_round_trip),          cmocka_unit_test(cursor_fails_once_and_for_all),
-        cmocka_unit_test(bytes_stop_at_their_bound),   cmocka_unit_test(map_keeps_every_key),
-        cmocka_unit_test(strings_are_interned),        cmocka_unit_test(checksum_knows_the_published_value),
-        cmocka_unit_test(errors_keep_the_first_cause), cmocka_unit_test(clock_converts_both_ways),
+        cmocka_unit_test(varints_round_trip),
+        cmocka_unit_test(cursor_fails_once_and_for_all),
+        cmocka_unit_test(bytes_stop_at_their_bound),
+        cmocka_unit_test(map_keeps_every_key),
+        cmocka_unit_test(map_with_room_does_not_move),
+        cmocka_unit_test(strings_are_interned),
+        cmocka_unit_test(checksum_knows_the_published_value),
+        cmocka_unit_test(errors_keep_the_first_cause),
+        cmocka_unit_test(clock_converts_both_ways),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

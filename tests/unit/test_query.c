@@ -156,6 +156,37 @@ static void test_recursion_is_merged_from_either_end(void **state)
     free(opened);
 }
 
+/* The block may be made in place or behind what is there already: it is the same. */
+static void test_answers_can_follow_each_other(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"ask\":\"functions\"}";
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct bytes alone = {0}, behind = {0};
+    open_collapsed(opened);
+    queries_ask(opened, json, sizeof json - 1, &alone);
+    bytes_put_text(&behind, "12345678");
+    queries_ask(opened, json, sizeof json - 1, &behind);
+    struct bytes second = {.data = behind.data + 8, .size = behind.size - 8};
+    uint32_t counts[2], head_bytes[2];
+    memcpy(&head_bytes[0], alone.data + 4, 4);
+    memcpy(&head_bytes[1], second.data + 4, 4);
+    char *heads[2] = {strndup((char *)alone.data + 8, head_bytes[0]),
+                      strndup((char *)second.data + 8, head_bytes[1])};
+    const double *one = array(&alone, heads[0], "total_ns", &counts[0]);
+    const double *other = array(&second, heads[1], "total_ns", &counts[1]);
+    assert_int_equal(counts[0], 3);
+    assert_int_equal(counts[1], 3);
+    assert_memory_equal(one, other, 3 * sizeof *one);
+    assert_true(one[0] > one[1] && one[1] > one[2] && one[2] > 0);
+    free(heads[0]);
+    free(heads[1]);
+    bytes_clear(&alone);
+    bytes_clear(&behind);
+    opened_clear(opened);
+    free(opened);
+}
+
 static void test_what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -432,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_bottom_up_begins_at_the_leaves),
         cmocka_unit_test(test_stacks_know_their_threads),
         cmocka_unit_test(test_recursion_is_merged_from_either_end),
+        cmocka_unit_test(test_answers_can_follow_each_other),
         cmocka_unit_test(test_what_is_wrong_is_said),
         cmocka_unit_test(test_share_of_a_search),
         cmocka_unit_test(test_libraries_can_be_left_out),
