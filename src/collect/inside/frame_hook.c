@@ -10,6 +10,8 @@
 
 static bool is_active;
 static bool gave_way;
+static interpreter_evaluate *outer; /* of the lines; NULL = none */
+interpreter_evaluate *frame_hook_inner;
 
 static __thread char *stack_limit __attribute__((tls_model("initial-exec"))); /* the hook's lowest address */
 
@@ -25,7 +27,7 @@ static char *find_stack_limit(void)
     return (char *)base + (size - size / STACK_SHARE);
 }
 
-static bool stack_is_short(void)
+bool frame_hook_stack_is_short(void)
 {
     char here;
     if (!stack_limit)
@@ -49,7 +51,7 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     struct lane *lane = is_active ? tracer_lane() : NULL;
     if (!lane)
         return interpreter.evaluate_default(state, frame, throwing);
-    if (__builtin_expect(tracer.checks_frames || stack_is_short(), 0))
+    if (__builtin_expect(tracer.checks_frames || frame_hook_stack_is_short(), 0))
         return give_way(state, frame, throwing);
     PyObject *code = interpreter_evaluated_code(frame);
     if (__builtin_expect(interpreter_only_makes_generator(frame, code), 0))
@@ -66,8 +68,7 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
     return result;
 }
 
-/* Runs a program in a namespace of its own. */
-static bool run_aside(const char *program)
+bool frame_hook_run_aside(const char *program)
 {
     PyObject *space = PyDict_New();
     PyObject *builtins = PyImport_ImportModule("builtins");
@@ -99,8 +100,8 @@ static bool hook_sees_every_call(void)
 {
     trial_count = 0;
     interpreter.set_evaluate(PyInterpreterState_Get(), count_evaluation);
-    bool done = run_aside("class C:\n def __getitem__(self, i): return 0\n"
-                          "c = C()\nfor i in range(64): c[i]\n");
+    bool done = frame_hook_run_aside("class C:\n def __getitem__(self, i): return 0\n"
+                                     "c = C()\nfor i in range(64): c[i]\n");
     interpreter.set_evaluate(PyInterpreterState_Get(), interpreter.evaluate_default);
     return done && trial_count >= TRIAL_CALLS;
 }
@@ -124,7 +125,7 @@ static void prevent_inlining(void)
         "  seen.add(one); waiting.append(one)\n"
         "  function = type.__dict__['__dict__'].__get__(one).get('__getitem__')\n"
         "  if type(function) is type(use_up): function.__code__ = function.__code__\n";
-    run_aside(program);
+    frame_hook_run_aside(program);
 }
 
 bool frame_hook_is_possible(void)
@@ -140,10 +141,22 @@ bool frame_hook_is_possible(void)
     return !gave_way;
 }
 
+static void install(void)
+{
+    frame_hook_inner = is_active ? evaluate : interpreter.evaluate_default;
+    interpreter.set_evaluate(PyInterpreterState_Get(), outer ? outer : frame_hook_inner);
+}
+
 void frame_hook_set(bool active)
 {
     if (active == is_active || !interpreter.set_evaluate)
         return;
     is_active = active;
-    interpreter.set_evaluate(PyInterpreterState_Get(), active ? evaluate : interpreter.evaluate_default);
+    install();
+}
+
+void frame_hook_put_around(interpreter_evaluate *function)
+{
+    outer = function;
+    install();
 }

@@ -10,9 +10,18 @@
 #ifndef SONDE_COLLECT_INSIDE_FRAME_HOOK_H
 #define SONDE_COLLECT_INSIDE_FRAME_HOOK_H
 
-#include <stdbool.h>
+#include "collect/inside/interpreter.h"
 
 bool frame_hook_is_possible(void);
 void frame_hook_set(bool active);
+
+/* Another function that is told first of all that is evaluated, and calls frame_hook_inner to have it done; NULL = none
+ * any more. */
+void frame_hook_put_around(interpreter_evaluate *function);
+extern interpreter_evaluate *frame_hook_inner;
+/* Whether the calling thread has used so much of its stack that a hook should let the interpreter alone. */
+bool frame_hook_stack_is_short(void);
+/* Runs a program in a namespace of its own, to try something out. Whether it ran through. */
+bool frame_hook_run_aside(const char *program);
 
 #endif

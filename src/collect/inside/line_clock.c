@@ -164,28 +164,34 @@ static bool has_room(struct line_thread *thread)
     return false;
 }
 
-struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line_code *function,
-                                         uint32_t line, uint64_t now)
+void line_clock_set_rows(const struct line_thread *thread, struct line_code *function,
+                         struct arena_line_call *call)
 {
     struct arena *arena = line_clock.trace->arena;
     uint32_t block = line_codes_block(
         function, line_clock.per_thread ? (uint32_t)(thread->row - arena_threads(arena)) : 0);
-    if (!block || !has_room(thread))
-        return NULL;
     const struct arena_line_block *rows = &arena_line_blocks(arena)[block];
+    call->first_row = rows->first_row;
+    call->first_line = rows->first_line;
+    call->line_count = rows->line_count;
+}
+
+struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line_code *function,
+                                         uint32_t line, uint64_t now)
+{
+    if (!has_room(thread))
+        return NULL;
     struct arena_line_call *call = thread->top + 1;
     *call = (struct arena_line_call){
         .key = function->code,
         .owner = (uint64_t)function,
         .since_ticks = now,
         .begin_ticks = now,
-        .first_row = rows->first_row,
-        .first_line = rows->first_line,
-        .line_count = rows->line_count,
         .outer = find_outer(thread, function),
-        .rest = line != 0,
     };
-    call->row = line ? line_clock_row(call, line) : 0;
+    line_clock_set_rows(thread, function, call);
+    if (line)
+        line_clock_go_on(call, line);
     thread->top = call;
     if (!function->open || function->thread == thread) {
         function->thread = thread;

@@ -90,10 +90,20 @@ static inline void line_clock_line(struct arena_line_call *call, uint32_t line, 
     line_clock.rows[call->row].hits++;
 }
 
+/* The call goes on in the middle of a line: that is not a hit. */
+static inline void line_clock_go_on(struct arena_line_call *call, uint32_t line)
+{
+    call->row = line_clock_row(call, line);
+    call->rest = 1;
+}
+
 /* A call of a chosen function begins, or goes on in the middle of `line` (0 = it begins); NULL when there is no room
  * for it. */
 struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line_code *function,
                                          uint32_t line, uint64_t now);
+/* Finds the rows of a call whose function has been described since it began. */
+void line_clock_set_rows(const struct line_thread *thread, struct line_code *function,
+                         struct arena_line_call *call);
 /* The innermost call of the chosen function ends. */
 void line_clock_leave(struct line_thread *thread, const struct line_code *function, uint64_t now);
 /* That call, when it is not the thread's innermost one or not known to be going on. NULL as line_clock_enter. */

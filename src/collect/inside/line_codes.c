@@ -1,6 +1,7 @@
 #include "collect/inside/line_codes.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
@@ -11,20 +12,27 @@
 #define SPAN_MAX   1000000 /* lines of one function */
 
 static Py_ssize_t (*request_index)(freefunc);
-static int (*get_extra)(PyObject *, Py_ssize_t, void **);
 static int (*set_extra)(PyObject *, Py_ssize_t, void *);
 static int (*line_at)(PyObject *, int);
 
+size_t line_codes_extra_offset;
+Py_ssize_t line_codes_extra_index = -1;
+
 static struct trace *trace;
-static Py_ssize_t extra_index = -1;
 static struct line_code *known, *free_codes;
-static struct line_code other = {.choice = LINE_OTHER}; /* of all that do not concern us */
+static struct line_code other; /* of all that do not concern us */
+static struct line_code comprehension = {.is_comprehension = true};
 static struct table blocks; /* (row of the function, thread, first line) → block */
+
+static bool is_shared(const struct line_code *function)
+{
+    return function == &other || function == &comprehension;
+}
 
 static void forget(void *extra)
 {
     struct line_code *function = extra;
-    if (function && function != &other)
+    if (function && !is_shared(function))
         function->code = 0;
 }
 
@@ -34,26 +42,51 @@ static void *find_either(const char *name, const char *older)
     return found ? found : interpreter_find(older);
 }
 
+/* The one word of a code object that setting an extra changes into the address of a table which has it. */
+static size_t find_offset(PyObject *code, const char *before, size_t bytes)
+{
+    for (size_t at = sizeof(PyObject); at + sizeof(void *) <= bytes; at += sizeof(void *)) {
+        const struct line_codes_extra *table = *(const struct line_codes_extra **)((char *)code + at);
+        if (table && memcmp((char *)code + at, before + at, sizeof table) != 0 &&
+            table->count > line_codes_extra_index && table->known[line_codes_extra_index] == &other)
+            return at;
+    }
+    return 0;
+}
+
+static size_t try_out(void)
+{
+    char before[512];
+    PyObject *code = Py_CompileString("0", "sonde", Py_eval_input);
+    PyObject *size = code ? PyObject_GetAttrString((PyObject *)Py_TYPE(code), "__basicsize__") : NULL;
+    size_t bytes = size ? (size_t)PyLong_AsLong(size) : 0, found = 0;
+    if (bytes > sizeof before)
+        bytes = sizeof before;
+    if (bytes)
+        memcpy(before, code, bytes);
+    if (bytes && set_extra(code, line_codes_extra_index, &other) == 0)
+        found = find_offset(code, before, bytes);
+    Py_XDECREF(size);
+    Py_XDECREF(code);
+    PyErr_Clear();
+    return found;
+}
+
 int line_codes_init(struct trace *given, char *why, size_t why_bytes)
 {
     trace = given;
     *(void **)&request_index =
         find_either("PyUnstable_Eval_RequestCodeExtraIndex", "_PyEval_RequestCodeExtraIndex");
-    *(void **)&get_extra = find_either("PyUnstable_Code_GetExtra", "_PyCode_GetExtra");
     *(void **)&set_extra = find_either("PyUnstable_Code_SetExtra", "_PyCode_SetExtra");
     *(void **)&line_at = interpreter_find("PyCode_Addr2Line");
-    if (extra_index < 0 && request_index && get_extra && set_extra && line_at)
-        extra_index = request_index(forget);
-    if (extra_index >= 0)
+    if (line_codes_extra_index < 0 && request_index && set_extra && line_at) {
+        line_codes_extra_index = request_index(forget);
+        line_codes_extra_offset = line_codes_extra_index >= 0 ? try_out() : 0;
+    }
+    if (line_codes_extra_offset)
         return 0;
     snprintf(why, why_bytes, "this CPython does not let sonde keep notes about functions");
     return -1;
-}
-
-struct line_code *line_codes_find(PyObject *code)
-{
-    void *extra = NULL;
-    return get_extra(code, extra_index, &extra) == 0 ? extra : NULL;
 }
 
 /* Those whose code objects are gone. */
@@ -92,20 +125,35 @@ static struct line_code *new_code(void)
     return function;
 }
 
+/* Before 3.12 they are functions of their own. */
+static bool is_comprehension(PyObject *code)
+{
+    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>"};
+    if (interpreter.has_monitoring)
+        return false;
+    bool is = false;
+    PyObject *name = PyObject_GetAttrString(code, "co_name");
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        is = is || PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return is;
+}
+
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
 {
     struct line_code *function = line_codes_find(code);
     if (function && function->choice >= choice)
         return function;
     if (choice == LINE_OTHER)
-        function = &other;
-    else if (!function || function == &other)
+        function = is_comprehension(code) ? &comprehension : &other;
+    else if (!function || is_shared(function))
         function = new_code();
-    if (!function || set_extra(code, extra_index, function) < 0) {
+    if (!function || set_extra(code, line_codes_extra_index, function) < 0) {
         PyErr_Clear();
         return NULL;
     }
-    if (function != &other) {
+    if (!is_shared(function)) {
         function->code = (uint64_t)code;
         function->choice = choice;
     }
@@ -193,8 +241,16 @@ uint32_t line_codes_line(struct line_code *function, uint32_t offset)
 
 /* ---- blocks ---- */
 
-/* Names the function in the arena; false when there is no room. */
-static bool describe(struct line_code *function)
+static void find_kind(struct line_code *function, PyObject *code)
+{
+    enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
+    PyObject *flags = PyObject_GetAttrString(code, "co_flags");
+    if (flags)
+        function->is_generator = PyLong_AsLong(flags) & (GENERATOR | COROUTINE | ASYNC_GENERATOR);
+    Py_XDECREF(flags);
+}
+
+bool line_codes_describe(struct line_code *function)
 {
     PyObject *type, *value, *traceback, *code = (PyObject *)function->code;
     PyErr_Fetch(&type, &value, &traceback);
@@ -206,6 +262,7 @@ static bool describe(struct line_code *function)
         function->first_line = first;
         function->line_count = last - first + 1;
     }
+    find_kind(function, code);
     PyErr_Restore(type, value, traceback);
     return has_lines;
 }
@@ -233,9 +290,8 @@ uint32_t line_codes_block(struct line_code *function, uint32_t thread)
 {
     if (__builtin_expect(!thread && function->block, 1))
         return function->block;
-    bool described = function->line_count || describe(function);
-    uint32_t block = described ? find_or_add_block(function, thread ? thread : 1) : 0;
-    if (!block)
+    uint32_t block = function->line_count ? find_or_add_block(function, thread ? thread : 1) : 0;
+    if (function->line_count && !block)
         trace->arena->lost_lines++;
     if (!thread)
         function->block = block;

@@ -29,6 +29,8 @@ struct line_code {
     uint32_t innermost;         /* place of the innermost call in that stack, from 1 */
     bool is_gate;               /* line_clock_gate is told of its calls */
     uint32_t open;              /* calls that are going on, in all threads */
+    bool is_generator;          /* or a coroutine: it may go on in the middle of a line */
+    bool is_comprehension; /* before 3.12: a function of its own that a reader takes for a part of its line */
     struct {
         uint32_t offset, line;
     } places[LINE_CODES_PLACES]; /* lines of instructions where a generator went on lately */
@@ -38,17 +40,32 @@ struct line_code {
 /* 0, or -1 with words. `trace` lends its tables of functions and texts. */
 int line_codes_init(struct trace *trace, char *why, size_t why_bytes);
 
+/* Where a code object keeps what others know of it (co_extra). */
+struct line_codes_extra {
+    Py_ssize_t count;
+    struct line_code *known[];
+};
+extern size_t line_codes_extra_offset;
+extern Py_ssize_t line_codes_extra_index;
+
 /* What is known of a code object; NULL = it was never met. */
-struct line_code *line_codes_find(PyObject *code);
-/* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. */
+static inline struct line_code *line_codes_find(PyObject *code)
+{
+    const struct line_codes_extra *extra =
+        *(const struct line_codes_extra **)((char *)code + line_codes_extra_offset);
+    return extra && extra->count > line_codes_extra_index ? extra->known[line_codes_extra_index] : NULL;
+}
+/* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. Called without an exception. */
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice);
 /* All that are known as something else than LINE_OTHER. */
 struct line_code *line_codes_first(void);
 /* From now on none is chosen, and no call of one is going on. */
 void line_codes_end(void);
 
-/* The block of a chosen function, made at its first call, which must be running; that of a thread (row in the arena)
- * where each has blocks of its own, else `thread` is 0. 0 when there is no room. */
+/* Finds names and lines of a function that runs for the first time. False when there is no room. */
+bool line_codes_describe(struct line_code *function);
+/* The block of a chosen function, made at its first call; that of a thread (row in the arena)
+ * where each has blocks of its own, else `thread` is 0. 0 when there is no room, or it is not described. */
 uint32_t line_codes_block(struct line_code *function, uint32_t thread);
 /* The line of an instruction. */
 uint32_t line_codes_line(struct line_code *function, uint32_t offset);

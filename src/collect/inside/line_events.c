@@ -37,19 +37,24 @@ static inline uint32_t number_of(PyObject *object)
     return (uint32_t)PyLong_AsLong(object);
 }
 
-static void set_local(PyObject *code, unsigned long events)
+void line_events_choose(PyObject *code)
+{
+    if (monitoring_tool_set_local(&tool, code, chosen_events) < 0)
+        PyErr_Clear();
+    again.found = true;
+    again.due_ticks = 0;
+}
+
+/* From now on the function's calls are timed. */
+static bool make_callee(PyObject *code)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    monitoring_tool_set_local(&tool, code, events);
+    bool made =
+        line_codes_set(code, LINE_CALLEE) && monitoring_tool_set_local(&tool, code, callee_events) == 0;
     PyErr_Restore(type, value, traceback);
-}
-
-void line_events_choose(PyObject *code)
-{
-    set_local(code, chosen_events);
-    again.found = true;
-    again.due_ticks = 0;
+    again.found |= made;
+    return made;
 }
 
 /* ---- looking again ---- */
@@ -84,6 +89,8 @@ static __attribute__((noinline)) struct arena_line_call *find_call(PyObject *cod
     struct line_code *function = line_codes_find(code);
     if (!thread || !function || function->choice != LINE_CHOSEN)
         return NULL;
+    if (!function->line_count)
+        line_codes_describe(function);
     return line_clock_find(thread, function, now);
 }
 
@@ -110,10 +117,8 @@ static PyObject *enter_other(struct line_thread *thread, struct line_code *funct
         return Py_None;
     }
     again.looks++;
-    if (!line_clock_in_line(thread) || !line_codes_set(code, LINE_CALLEE))
+    if (!line_clock_in_line(thread) || !make_callee(code))
         return not_again();
-    again.found = true;
-    set_local(code, callee_events);
     line_clock_enter_callee(thread, (uint64_t)code, line_clock_now());
     return Py_None;
 }
@@ -126,11 +131,13 @@ static PyObject *enter(PyObject *code, PyObject *offset)
     if (__builtin_expect(!thread, 0))
         return Py_None;
     if (!function)
-        function = line_session_look(code);
+        function = line_session_look(code, PyEval_GetGlobals());
     if (!function)
         return not_again();
     if (function->choice != LINE_CHOSEN)
         return enter_other(thread, function, code, now);
+    if (__builtin_expect(!function->line_count, 0))
+        line_codes_describe(function);
     line_clock_enter(thread, function, offset ? line_codes_line(function, number_of(offset)) : 0, now);
     look_again_if_due(now);
     return Py_None;

@@ -1,11 +1,139 @@
 #include "collect/inside/line_hook.h"
 
-#include <stdio.h>
+#include <string.h>
+
+#include "collect/inside/frame_hook.h"
+#include "collect/inside/line_clock.h"
+#include "collect/inside/line_session.h"
+#include "collect/inside/line_trace_slot.h"
+#include "collect/inside/setprofile.h"
+
+static int (*line_of_frame)(PyFrameObject *);
+
+/* ---- lines ---- */
+
+/* The frame runs now, so that its function can be described; and a generator that goes on tells where. */
+static void take_call(struct line_thread *thread, struct arena_line_call *call, PyFrameObject *frame)
+{
+    struct line_code *function = (struct line_code *)call->owner;
+    if (!function->line_count)
+        line_codes_describe(function);
+    if (!call->line_count)
+        line_clock_set_rows(thread, function, call);
+    if (!function->is_generator || call->row)
+        return;
+    uint32_t line = (uint32_t)line_of_frame(frame);
+    if (line != function->first_line) /* it does not just begin */
+        line_clock_go_on(call, line);
+}
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    uint64_t now = line_clock_now();
+    struct line_thread *thread = line_clock_own;
+    struct arena_line_call *call = thread->top;
+    if (__builtin_expect(call->key == (uint64_t)interpreter_frame_code(frame), 1)) {
+        if (what == EVENT_LINE)
+            line_clock_line(call, line_trace_slot_line(frame), now);
+        else if (what == EVENT_CALL)
+            take_call(thread, call, frame);
+    }
+    return __builtin_expect(object != NULL, 0) ? line_trace_slot_pass_on(object, frame, what, argument) : 0;
+}
+
+/* ---- calls ---- */
+
+static PyObject *globals_of(void *frame)
+{
+    return *(PyObject **)((char *)frame + (interpreter.minor >= 11 ? 1 : 6) * sizeof(void *));
+}
+
+/* Beyond the first part of a thread's stack the interpreter is let alone, until this frame has ended. */
+static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing);
+
+static PyObject *evaluate_chosen(PyThreadState *state, void *frame, int throwing, struct line_code *function)
+{
+    struct line_thread *thread = line_clock_thread();
+    if (!thread || interpreter_only_makes_generator(frame, (PyObject *)function->code))
+        return frame_hook_inner(state, frame, throwing);
+    if (!line_clock_enter(thread, function, 0, line_clock_now()))
+        return frame_hook_inner(state, frame, throwing);
+    unsigned char before = line_trace_slot_switch(state, true);
+    PyObject *result = frame_hook_stack_is_short() ? evaluate_alone(state, frame, throwing)
+                                                   : frame_hook_inner(state, frame, throwing);
+    line_trace_slot_switch_back(state, before);
+    thread = line_clock_thread();
+    if (thread)
+        line_clock_leave(thread, function, line_clock_now());
+    return result;
+}
+
+/* What a chosen line calls is not traced, but timed. */
+static PyObject *evaluate_callee(PyThreadState *state, void *frame, int throwing, PyObject *code)
+{
+    if (interpreter_only_makes_generator(frame, code))
+        return frame_hook_inner(state, frame, throwing);
+    line_clock_enter_callee(line_clock_own, (uint64_t)code, line_clock_now());
+    unsigned char before = line_trace_slot_switch(state, false);
+    PyObject *result = frame_hook_inner(state, frame, throwing);
+    line_trace_slot_switch_back(state, before);
+    struct line_thread *thread = line_clock_thread();
+    if (thread)
+        line_clock_leave_callee(thread, (uint64_t)code, line_clock_now());
+    return result;
+}
+
+static PyObject *evaluate_comprehension(PyThreadState *state, void *frame, int throwing)
+{
+    unsigned char before = line_trace_slot_switch(state, false);
+    PyObject *result = frame_hook_inner(state, frame, throwing);
+    line_trace_slot_switch_back(state, before);
+    return result;
+}
+
+static __attribute__((noinline)) PyObject *evaluate_known(PyThreadState *state, void *frame, int throwing,
+                                                          struct line_code *function)
+{
+    PyObject *code = interpreter_evaluated_code(frame);
+    if (!function)
+        function = line_session_look(code, globals_of(frame));
+    if (function && function->choice == LINE_CHOSEN)
+        return evaluate_chosen(state, frame, throwing, function);
+    if (!line_clock_in_line(line_clock_own))
+        return frame_hook_inner(state, frame, throwing);
+    if (function && function->is_comprehension)
+        return evaluate_comprehension(state, frame, throwing);
+    return evaluate_callee(state, frame, throwing, code);
+}
+
+static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
+{
+    struct line_code *function = line_codes_find(interpreter_evaluated_code(frame));
+    if (__builtin_expect(function && function->choice == LINE_OTHER && !line_clock_in_line(line_clock_own),
+                         1))
+        return frame_hook_inner(state, frame, throwing);
+    return evaluate_known(state, frame, throwing, function);
+}
+
+static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing)
+{
+    interpreter.set_evaluate(PyInterpreterState_Get(), frame_hook_inner);
+    PyObject *result = frame_hook_inner(state, frame, throwing);
+    interpreter.set_evaluate(PyInterpreterState_Get(), evaluate);
+    line_session_note(
+        "the program recursed so deeply that lines below were counted with those of the function "
+        "that called them, or not at all");
+    return result;
+}
 
 int line_hook_begin(char *why, size_t why_bytes)
 {
-    snprintf(why, why_bytes, "lines are timed from 3.12 on in this version of sonde");
-    return -1;
+    frame_hook_is_possible(); /* makes 3.11 call the hook always, if it can be had */
+    *(void **)&line_of_frame = interpreter_find("PyFrame_GetLineNumber");
+    if (line_trace_slot_init(on_event, why, why_bytes) < 0)
+        return -1;
+    frame_hook_put_around(evaluate);
+    return 0;
 }
 
 void line_hook_end(void)

@@ -1,8 +1,10 @@
 #include "collect/inside/line_session.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "collect/agent/agent.h"
+#include "collect/inside/code_table.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_events.h"
@@ -26,20 +28,18 @@ void line_session_choose(PyObject *code)
         line_events_choose(code);
 }
 
-/* __name__ of the globals of the function that is starting just now, borrowed. */
-static PyObject *module_of_running(void)
+struct line_code *line_session_look(PyObject *code, PyObject *globals)
 {
-    PyObject *globals = PyEval_GetGlobals();
-    return globals ? PyDict_GetItemString(globals, "__name__") : NULL;
-}
-
-struct line_code *line_session_look(PyObject *code)
-{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *module = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     if (agent)
         line_peers_look(code);
-    if (!line_targets_match(code, module_of_running()))
-        return line_codes_set(code, LINE_OTHER);
-    line_session_choose(code);
+    if (line_targets_match(code, module))
+        line_session_choose(code);
+    else
+        line_codes_set(code, LINE_OTHER);
+    PyErr_Restore(type, value, traceback);
     return line_codes_find(code);
 }
 
@@ -50,6 +50,12 @@ double line_session_ticks_per_ns(void)
     while (clock_monotonic_ns() - start.ns < 100000)
         ;
     return 1 / clock_rate_between(start, clock_read_pair(counter), counter).ns_per_tick;
+}
+
+void line_session_note(const char *text)
+{
+    if (trace.arena && !trace.arena->remark)
+        trace.arena->remark = code_table_text(&trace, text, strlen(text));
 }
 
 static struct arena *open_arena(void)

@@ -25,10 +25,13 @@ void line_session_forked(void);
 void line_session_before_fork(void);
 void line_session_after_fork(void);
 
-/* Looks at a function that is running for the first time: whether it was asked for. NULL when memory ran out. */
-struct line_code *line_session_look(PyObject *code);
+/* Looks at a function that runs for the first time, with these globals: whether it was asked for. NULL when memory ran
+ * out. */
+struct line_code *line_session_look(PyObject *code, PyObject *globals);
 /* From now on the code's lines are timed. */
 void line_session_choose(PyObject *code);
 double line_session_ticks_per_ns(void);
+/* Says in the recording what could not be done; the first word counts. */
+void line_session_note(const char *text);
 
 #endif

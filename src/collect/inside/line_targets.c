@@ -142,8 +142,6 @@ bool line_targets_match(PyObject *code, PyObject *module)
 {
     if (!target_count)
         return false;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
     PyObject *file = text_of(code, "co_filename"), *qualname = text_of(code, "co_qualname");
     PyObject *name = module && PyUnicode_Check(module) ? interpreter_utf8(module) : NULL;
     if (!qualname)
@@ -160,7 +158,6 @@ bool line_targets_match(PyObject *code, PyObject *module)
     Py_XDECREF(name);
     Py_XDECREF(qualname);
     Py_XDECREF(file);
-    PyErr_Restore(type, value, traceback);
     return found;
 }
 

@@ -14,7 +14,7 @@ struct session;
 /* The session's texts must stay. */
 void line_targets_init(const struct session *session);
 /* Whether the code is of a function that was asked for. `module` is the name of the module that it runs in, may be NULL.
- * Never leaves an exception. */
+ * Called without an exception, and leaves none. */
 bool line_targets_match(PyObject *code, PyObject *module);
 
 #endif

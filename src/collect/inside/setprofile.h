@@ -12,7 +12,14 @@
 #include "collect/inside/interpreter.h"
 
 /* As in CPython's own header, which the limited API leaves out. */
-enum { EVENT_CALL = 0, EVENT_RETURN = 3, EVENT_C_CALL = 4, EVENT_C_EXCEPTION = 5, EVENT_C_RETURN = 6 };
+enum {
+    EVENT_CALL = 0,
+    EVENT_LINE = 2,
+    EVENT_RETURN = 3,
+    EVENT_C_CALL = 4,
+    EVENT_C_EXCEPTION = 5,
+    EVENT_C_RETURN = 6
+};
 
 /* From now on, once per process. */
 void setprofile_watch(void);
