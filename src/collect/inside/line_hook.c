@@ -117,9 +117,10 @@ static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 
 static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing)
 {
-    interpreter.set_evaluate(PyInterpreterState_Get(), frame_hook_inner);
+    frame_hook_put_around(NULL);
     PyObject *result = frame_hook_inner(state, frame, throwing);
-    interpreter.set_evaluate(PyInterpreterState_Get(), evaluate);
+    if (line_clock.trace)
+        frame_hook_put_around(evaluate);
     line_session_note(
         "the program recursed so deeply that lines below were counted with those of the function "
         "that called them, or not at all");
@@ -138,4 +139,5 @@ int line_hook_begin(char *why, size_t why_bytes)
 
 void line_hook_end(void)
 {
+    frame_hook_put_around(NULL);
 }

@@ -161,6 +161,8 @@ static bool find_places(PyThreadState *state)
 int line_trace_slot_init(interpreter_profile_function *function, char *why, size_t why_bytes)
 {
     PyThreadState *state = PyThreadState_Get();
+    if (line_trace_slot_line_offset)
+        return 0;
     *(void **)&set_trace_of = interpreter_find("_PyEval_SetTrace");
     *(void **)&line_of_frame = interpreter_find("PyFrame_GetLineNumber");
     own_function = on_trial;
