@@ -13,8 +13,8 @@ PRINT = (
 )
 
 # Function: since which version line_profiler's hits are not believed, and what is wrong. It asks for the lines
-# of all code; from 3.13 on the interpreter then leaves out the first line of a lambda, of which it tells whoever
-# asks for the beginnings of functions, too.
+# of all code; from 3.13 on the interpreter then leaves out the first line of a lambda, of which it tells those
+# who ask for the beginnings of functions, too.
 FAULTS = {"<lambda>": ((3, 13), "a lambda that was called has no hits at all")}
 
 
