@@ -22,6 +22,7 @@
 #include "cli/rank.h"
 #include "cli/recording_file.h"
 #include "cli/redact.h"
+#include "cli/run_totals.h"
 #include "cli/unrecorded.h"
 #include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"
@@ -210,6 +211,7 @@ static void fill_run(struct making *making)
         .samples = result->samples,
         .errors = result->errors,
         .sampler_cpu_ns = result->sampler_cpu_ns,
+        .reached_hz = run_totals_reached_hz(result),
         .native = result->native,
     };
 }
@@ -226,13 +228,6 @@ static int convert(const struct making *making, struct err *err)
     return result;
 }
 
-static void put_number(struct writer *writer, const char *key, uint64_t number)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    writer_meta(writer, key, text);
-}
-
 /* The recording is whole without names: what stands against them is told, and no more. */
 static void name_native_frames(const struct making *making)
 {
@@ -246,43 +241,6 @@ static void name_native_frames(const struct making *making)
     finalize_clear(&result);
 }
 
-static void put_native_counts(struct writer *writer, const struct sample_native_counts *counts)
-{
-    if (!counts->samples && !counts->sleeping)
-        return;
-    put_number(writer, "native_samples", counts->samples);
-    put_number(writer, "native_whole", counts->whole);
-    put_number(writer, "native_guessed", counts->guessed);
-    put_number(writer, "native_disagreements", counts->disagreements);
-    put_number(writer, "native_sleeping", counts->sleeping);
-    put_number(writer, "native_sleeping_whole", counts->sleeping_whole);
-}
-
-/* The share of the instants that were less late, as a power of two of microseconds. */
-static uint64_t late_us(const struct recorder_result *result, double share)
-{
-    uint64_t all = 0, so_far = 0;
-    for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
-        all += result->lateness[i];
-    for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
-        if ((double)(so_far += result->lateness[i]) >= share * (double)all)
-            return UINT64_C(1) << i;
-    return 0;
-}
-
-static void put_punctuality(struct making *making)
-{
-    const struct recorder_result *result = &making->recorded;
-    if (!result->looks || !result->sampled_ns)
-        return;
-    double hz = (double)result->looks * 1e9 / (double)result->sampled_ns;
-    making->run->reached_hz = (uint64_t)(hz + 0.5);
-    put_number(making->writer, "achieved_hz", making->run->reached_hz);
-    put_number(making->writer, "late_us_50", late_us(result, 0.5));
-    put_number(making->writer, "late_us_90", late_us(result, 0.9));
-    put_number(making->writer, "late_us_99", late_us(result, 0.99));
-}
-
 /* What was left out is told in the recording, and here when all was asked for. */
 static void keep_sources(struct making *making)
 {
@@ -293,23 +251,6 @@ static void keep_sources(struct making *making)
     writer_meta(making->writer, "sources_left_out", left_out);
     if (strcmp(making->options->embed_source, "yes") == 0)
         message_note("source files that are not kept: %s", left_out);
-}
-
-static void put_totals(struct making *making, const struct run *run)
-{
-    put_number(making->writer, "elapsed_ns", run->elapsed_ns);
-    put_number(making->writer, "overhead_ns", run->overhead_ns);
-    if (!making->options->rate_hz) {
-        put_number(making->writer, "memory_bytes", run->memory_bytes);
-        return;
-    }
-    put_number(making->writer, "rate_hz", making->options->rate_hz);
-    put_punctuality(making);
-    writer_meta(making->writer, "clock", making->options->clock);
-    put_number(making->writer, "samples", run->samples);
-    put_number(making->writer, "errors", run->errors);
-    put_number(making->writer, "sampler_cpu_ns", run->sampler_cpu_ns);
-    put_native_counts(making->writer, &run->native);
 }
 
 /* Gives the path of what is left in the end. */
@@ -354,7 +295,7 @@ static void finish(struct making *making, struct run *run)
 {
     struct err err = {0};
     char **kept = &making->file.path;
-    put_totals(making, run);
+    run_totals_put(making->writer, making->options, run, &making->recorded);
     if (run->recorded)
         keep_sources(making);
     int result = writer_close(making->writer, &err);

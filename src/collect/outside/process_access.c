@@ -219,7 +219,8 @@ int process_access_check(uint32_t pid, struct err *err)
     bytes_clear(&text);
     access.memory_error = memory_error(pid);
     access.is_32_bit = !access.memory_error && is_32_bit(pid);
-    if (!access.memory_error && !access.tracer && access.state != 'Z')
+    /* One that is stopped would move, from one kind of standing still to another and back. */
+    if (!access.memory_error && !access.tracer && access.state != 'Z' && access.state != 'T')
         access.hold_error = hold_error(pid);
     return process_access_explain(&access, err);
 }
