@@ -13,23 +13,37 @@
 #define SOURCE_BYTES   60
 #define NAMES_MAX      3
 
-/* Of what the line's share is one. */
-static uint64_t whole_ns(const struct line_table *table, const struct line_table_function *function)
+static uint64_t own_ns(const struct line_table *table)
 {
     uint64_t sum_ns = 0;
-    if (table->sums_only)
-        return function->total_ns; /* times that include each other do not add up */
     for (uint32_t i = 0; i < table->function_count; i++)
         sum_ns += table->functions[i].self_ns;
     return sum_ns;
 }
 
-static uint64_t time_ns(const struct line_table *table, const struct line_table_row *row)
+bool line_suspects_lie_elsewhere(const struct suspects *suspects)
 {
-    return table->sums_only ? row->total_ns : row->self_ns;
+    const struct line_table *table = &suspects->lines;
+    uint64_t longest_ns = 0;
+    for (uint32_t i = 0; i < table->function_count; i++)
+        if (table->functions[i].total_ns > longest_ns)
+            longest_ns = table->functions[i].total_ns;
+    return table->sums_only || own_ns(table) < longest_ns / 2;
 }
 
-static const struct line_table_row *hottest(const struct line_table *table,
+/* Times with callees include each other, and are compared with their function's only. */
+static uint64_t whole_ns(const struct line_table *table, const struct line_table_function *function,
+                         bool with_callees)
+{
+    return with_callees ? function->total_ns : own_ns(table);
+}
+
+static uint64_t time_ns(const struct line_table_row *row, bool with_callees)
+{
+    return with_callees ? row->total_ns : row->self_ns;
+}
+
+static const struct line_table_row *hottest(const struct line_table *table, bool with_callees,
                                             const struct line_table_function **function)
 {
     const struct line_table_row *best = NULL;
@@ -37,7 +51,7 @@ static const struct line_table_row *hottest(const struct line_table *table,
         const struct line_table_function *one = &table->functions[i];
         for (uint32_t j = 0; j < one->count; j++) {
             const struct line_table_row *row = &table->rows[one->first + j];
-            if (best && time_ns(table, row) <= time_ns(table, best))
+            if (best && time_ns(row, with_callees) <= time_ns(best, with_callees))
                 continue;
             best = row;
             *function = one;
@@ -80,19 +94,21 @@ double line_suspects_hot_line(const struct suspects *suspects, struct bytes *tex
 {
     const struct line_table *table = &suspects->lines;
     const struct line_table_function *function = NULL;
-    const struct line_table_row *row = hottest(table, &function);
-    uint64_t whole = row ? whole_ns(table, function) : 0;
-    double share = whole ? (double)time_ns(table, row) / (double)whole : 0;
+    bool with_callees = line_suspects_lie_elsewhere(suspects);
+    const struct line_table_row *row = hottest(table, with_callees, &function);
+    uint64_t ns = row ? time_ns(row, with_callees) : 0;
+    uint64_t whole = row ? whole_ns(table, function, with_callees) : 0;
+    double share = whole ? (double)ns / (double)whole : 0;
     if (share < LINE_MIN_SHARE)
         return 0;
     *code = function->code;
     bytes_putf(text, "Line %u of ", row->line);
     labels_words(suspects->recording, function->code, text);
     bytes_putf(text,
-               table->sums_only ? " takes %s of that function's time, with what it calls"
-                                : " itself takes %s of the time",
+               with_callees ? " takes %s of that function's time, with what it calls"
+                            : " itself takes %s of the time",
                quantity_share(share).text);
-    put_hits(row, time_ns(table, row), text);
+    put_hits(row, ns, text);
     put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
     return share;
 }

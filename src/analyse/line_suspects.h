@@ -5,9 +5,14 @@
 #ifndef SONDE_ANALYSE_LINE_SUSPECTS_H
 #define SONDE_ANALYSE_LINE_SUSPECTS_H
 
+#include <stdbool.h>
+
 #include "analyse/suspects.h"
 
-/* The line that takes the most time: itself, or where that is not known with its callees. */
+/* Whether the time that was measured lies in functions that were called, not in the lines that were timed; or it is
+ * not known where. */
+bool line_suspects_lie_elsewhere(const struct suspects *suspects);
+/* The line that takes the most time: itself, or where the time lies elsewhere with its callees. */
 double line_suspects_hot_line(const struct suspects *suspects, struct bytes *text, uint32_t *code);
 /* Functions that were chosen and never ran. */
 double line_suspects_never_ran(const struct suspects *suspects, struct bytes *text, uint32_t *code);

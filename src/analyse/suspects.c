@@ -226,8 +226,8 @@ static double look_waiting(const struct suspects *suspects, struct bytes *text, 
 
 static double look_hot_function(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
-    if (suspects->functions->from_lines && suspects->lines.sums_only)
-        return 0; /* own times are not known */
+    if (suspects->functions->from_lines && line_suspects_lie_elsewhere(suspects))
+        return 0;
     const struct function_row *row = costliest(suspects);
     double share = row ? share_of(suspects, row->self_ns) : 0;
     if (share < HOT_MIN_SHARE || (is_c(suspects, row->code) && is_wait(name_of(suspects, row->code))))
