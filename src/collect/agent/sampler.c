@@ -27,6 +27,7 @@
 #include "collect/agent/sampler_process.h"
 #include "collect/agent/seccomp_watch.h"
 #include "collect/agent/stack_sample.h"
+#include "collect/agent/state_list.h"
 #include "collect/agent/thread_watch.h"
 
 #define DISPLACED_TICKS    (1u << 18) /* about 100 us: a handler that took longer may have lost its CPU */
@@ -38,6 +39,7 @@
 #define SILENCE_WAIT_US    100000
 #define ARRIVAL_TRIES      2000 /* turns left to others, until a signal that is on its way has come */
 #define FILTERS_NS         100000000u
+#define MISSES_MAX         6
 
 static struct stack_reader reader;
 static struct native_walker native;
@@ -55,6 +57,7 @@ static bool is_main;     /* the process that the recorder started */
 
 static struct watched *watched; /* one for each slot */
 static struct thread_watch watch;
+static struct state_list states;
 
 /* ---- in the threads ---- */
 
@@ -172,11 +175,18 @@ static void send_signal(struct thread_watch *unused, uint32_t place)
     __atomic_store_n(&sending, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Threads that never run Python are asked for more and more rarely. */
 static uint64_t find_state(struct thread_watch *unused, uint32_t place)
 {
     (void)unused;
     const struct sample_slot *slot = &area->slots[place];
-    return slot->state ? slot->state : task_list_python_state(&reader, (uint32_t)slot->tid);
+    struct watched *thread = &watched[place];
+    if (slot->state || area->looks % (1u << thread->misses))
+        return slot->state;
+    uint64_t state = state_list_find(&states, &reader, (uint32_t)slot->tid, area->looks);
+    if (!state && thread->misses < MISSES_MAX)
+        thread->misses++;
+    return state;
 }
 
 /* Whether nobody has emptied the rings for a long time: a recorder that was killed, or stopped. */
@@ -401,6 +411,7 @@ void sampler_after_fork(void)
     paused = sending = 0;
     forking = 1;
     is_main = false;
+    states.look = 0;
     sampler_process_after_fork();
     spawn();
     uint64_t used_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;

@@ -8,10 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/agent/stack_sample.h"
-
-#define THREADS_MAX 4096 /* of one interpreter's list that are looked through */
-
 struct linux_entry {
     uint64_t inode;
     int64_t next;
@@ -173,52 +169,4 @@ uint32_t task_list_next(struct task_folder *folder)
         if (entry->name[0] >= '1' && entry->name[0] <= '9')
             return (uint32_t)strtoul(entry->name, NULL, 10);
     }
-}
-
-static bool read_field(const struct memory *memory, uint64_t object, uint32_t offset, uint64_t *value)
-{
-    return offset != LAYOUT_ABSENT && memory_read_word(memory, object + offset, value);
-}
-
-/* From 3.11 on a thread state holds the kernel's number of its thread, before that only the pthread_t. */
-static uint32_t tid_of(const struct stack_reader *reader, const struct memory *memory, uint64_t state)
-{
-    uint64_t number = 0, thread = 0;
-    if (reader->layout.thread_native_id != LAYOUT_ABSENT)
-        read_field(memory, state, reader->layout.thread_native_id, &number);
-    else if (reader->tid_offset && read_field(memory, state, reader->layout.thread_id, &thread))
-        read_field(memory, thread, reader->tid_offset, &number);
-    return (uint32_t)number;
-}
-
-/* The oldest of those that name the thread: a new thread's state bears its maker's number until the thread runs. */
-static uint64_t state_among(const struct stack_reader *reader, const struct memory *memory, uint64_t state,
-                            uint32_t tid)
-{
-    uint64_t found = 0;
-    for (int count = 0; state && count < THREADS_MAX; count++) {
-        if (tid_of(reader, memory, state) == tid)
-            found = state;
-        if (!read_field(memory, state, reader->layout.thread_next, &state))
-            return 0;
-    }
-    return found;
-}
-
-uint64_t task_list_python_state(const struct stack_reader *reader, uint32_t tid)
-{
-    const struct layout *layout = &reader->layout;
-    struct memory memory = reader->process.memory;
-    memory.own = false;
-    uint64_t interpreter, state, found = 0;
-    if (!read_field(&memory, reader->runtime, layout->runtime_interpreters, &interpreter))
-        return 0;
-    for (int count = 0; interpreter && !found && count < THREADS_MAX; count++) {
-        if (!read_field(&memory, interpreter, layout->interpreter_threads, &state))
-            return 0;
-        found = state_among(reader, &memory, state, tid);
-        if (!read_field(&memory, interpreter, layout->interpreter_next, &interpreter))
-            return found;
-    }
-    return found;
 }

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct stack_reader;
-
 /* An open thread: descriptors stay open, a read begins anew each time. */
 struct task {
     uint32_t tid; /* 0 = closed */
@@ -42,8 +40,5 @@ bool task_list_open_folder(struct task_folder *folder, uint32_t pid);
 void task_list_close_folder(struct task_folder *folder);
 void task_list_rewind(struct task_folder *folder);
 uint32_t task_list_next(struct task_folder *folder); /* 0 = no more */
-
-/* The PyThreadState of a thread that has not been met running yet; 0 when it has none, or none can be told. */
-uint64_t task_list_python_state(const struct stack_reader *reader, uint32_t tid);
 
 #endif

@@ -139,46 +139,60 @@ static uint64_t used_cpu_ns(const struct thread_watch *watch, uint32_t place)
     return counts ? times.run_ns : 0;
 }
 
-static void begin_slot(struct thread_watch *watch, uint32_t tid)
+/* Slots lie far apart: nothing is looked for in them that is remembered here. SAMPLE_AREA_SLOTS = none is free. */
+static uint32_t find_free_place(struct thread_watch *watch)
+{
+    for (uint32_t i = 0; i < SAMPLE_AREA_SLOTS; i++) {
+        uint32_t place = (watch->free_place + i) % SAMPLE_AREA_SLOTS;
+        if (watch->threads[place].task.tid ||
+            __atomic_load_n(&watch->area->slots[place].tid, __ATOMIC_ACQUIRE))
+            continue;
+        watch->free_place = place;
+        return place;
+    }
+    return SAMPLE_AREA_SLOTS;
+}
+
+static void fill_slot(struct thread_watch *watch, uint32_t place, uint32_t tid)
 {
     struct sample_area *area = watch->area;
-    for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++) {
-        struct sample_slot *slot = &area->slots[place];
-        if (__atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE))
-            continue;
-        if (!task_list_open(&watch->threads[place].task, (uint32_t)area->pid, tid)) {
-            if (errno == ENOENT || errno == ESRCH) /* it has ended */
-                return;
-            break;
-        }
-        slot->state = 0;
-        slot->due = slot->pending = slot->busy = slot->depth = slot->tries = slot->long_before = 0;
-        slot->end_ticks = 0;
-        slot->stack = (struct own_stack){0};
-        slot->cpu_ns = slot->cpu_now_ns = used_cpu_ns(watch, place);
-        slot->start_ticks = tid == area->pid ? area->start_ticks : sample_area_now(area);
-        watch->threads[place].unnamed = tid == area->pid ? NAME_TRIES : 0;
-        if (tid == area->pid)
-            strcpy(slot->name, "MainThread"); /* as Python names it, when it imports threading */
-        else
-            task_list_name(&watch->threads[place].task, slot->name, sizeof slot->name);
-        slot->generation++;
-        if (place >= area->slot_count)
-            area->slot_count = place + 1;
-        __atomic_store_n(&slot->tid, tid, __ATOMIC_RELEASE);
-        return;
-    }
-    area->lost_threads++;
+    struct sample_slot *slot = &area->slots[place];
+    slot->state = 0;
+    slot->due = slot->pending = slot->busy = slot->depth = slot->tries = slot->long_before = 0;
+    slot->end_ticks = 0;
+    slot->stack = (struct own_stack){0};
+    slot->cpu_ns = slot->cpu_now_ns = used_cpu_ns(watch, place);
+    slot->start_ticks = tid == area->pid ? area->start_ticks : sample_area_now(area);
+    watch->threads[place].unnamed = tid == area->pid ? NAME_TRIES : 0;
+    if (tid == area->pid)
+        strcpy(slot->name, "MainThread"); /* as Python names it, when it imports threading */
+    else
+        task_list_name(&watch->threads[place].task, slot->name, sizeof slot->name);
+    slot->generation++;
+    if (place >= area->slot_count)
+        area->slot_count = place + 1;
+    __atomic_store_n(&slot->tid, tid, __ATOMIC_RELEASE);
+}
+
+static void begin_slot(struct thread_watch *watch, uint32_t tid)
+{
+    uint32_t place = find_free_place(watch);
+    bool opened = place < SAMPLE_AREA_SLOTS &&
+                  task_list_open(&watch->threads[place].task, (uint32_t)watch->area->pid, tid);
+    if (opened)
+        fill_slot(watch, place, tid);
+    else if (place == SAMPLE_AREA_SLOTS || (errno != ENOENT && errno != ESRCH)) /* it has not just ended */
+        watch->area->lost_threads++;
 }
 
 /* The slot of a thread, looked for from `from` on, because threads are listed in the order of their slots for the
  * most part; SAMPLE_AREA_SLOTS = none. */
-static uint32_t find_slot(const struct sample_area *area, uint32_t tid, uint32_t from)
+static uint32_t find_slot(const struct thread_watch *watch, uint32_t tid, uint32_t from)
 {
-    for (uint32_t i = 0, place = from; i < area->slot_count; i++, place++) {
-        if (place >= area->slot_count)
+    for (uint32_t i = 0, place = from; i < watch->area->slot_count; i++, place++) {
+        if (place >= watch->area->slot_count)
             place = 0;
-        if (area->slots[place].tid == tid && !area->slots[place].end_ticks)
+        if (watch->threads[place].task.tid == tid)
             return place;
     }
     return SAMPLE_AREA_SLOTS;
@@ -207,7 +221,7 @@ bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder
     uint32_t tid, place = 0, alive = 0;
     task_list_rewind(folder);
     while ((tid = task_list_next(folder)) != 0) {
-        uint32_t found = find_slot(area, tid, place);
+        uint32_t found = find_slot(watch, tid, place);
         alive++;
         if (found < SAMPLE_AREA_SLOTS)
             seen[place = found] = true;
@@ -215,8 +229,8 @@ bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder
             begin_slot(watch, tid);
     }
     for (place = 0; place < area->slot_count; place++)
-        if (!seen[place] && area->slots[place].tid && !area->slots[place].end_ticks &&
-            watch->threads[place].task.tid && !task_list_is_alive(&watch->threads[place].task))
+        if (!seen[place] && watch->threads[place].task.tid &&
+            !task_list_is_alive(&watch->threads[place].task))
             end_slot(watch, place);
     return alive > 0;
 }
@@ -249,8 +263,8 @@ static void look_at_names(struct thread_watch *watch)
 {
     const struct sample_area *area = watch->area;
     for (uint32_t place = 0; place < area->slot_count; place++)
-        if (watch->threads[place].task.tid && area->slots[place].state &&
-            watch->threads[place].unnamed < NAME_TRIES)
+        if (watch->threads[place].task.tid && watch->threads[place].unnamed < NAME_TRIES &&
+            area->slots[place].state)
             look_at_name(watch, place);
     uint64_t now_ns = clock_monotonic_ns();
     if (now_ns < watch->names_ns || (area->slot_count < 2 && !watch->names.active))

@@ -25,6 +25,7 @@ struct watched {
     uint64_t slept, displaced; /* how often, at the last look */
     bool in_call;              /* it has been woken, but has not run since */
     uint32_t bursts;           /* ticks that found it woken, but still in its call: not asked of it */
+    uint32_t misses;           /* looks in vain for its PyThreadState; whoever looks for it counts them */
     uint32_t
         unnamed; /* ticks at which the program had no name for it; NAME_TRIES = it is not asked at each */
 };
@@ -39,6 +40,7 @@ struct thread_watch {
     uint32_t threads_listed; /* what the kernel counted when the threads were last listed */
     uint64_t listed_ns;      /* when that was */
     bool ended;              /* a thread was found to have ended since */
+    uint32_t free_place;     /* where the next free slot is looked for */
     /* The thread in this slot runs and owes `due` samples. */
     void (*sample_runner)(struct thread_watch *watch, uint32_t place);
     /* The PyThreadState of the thread in this slot, which sleeps and is about to be read; 0 = none. */
