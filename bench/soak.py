@@ -4,7 +4,7 @@
 Looked at every few seconds: the memory and the descriptors of sonde, of the program and of the sampler, and
 the size of the file. The first fifth is for warming up; after that, memory may grow by a twentieth and 2 MiB,
 descriptors not, but for threads that live just then; the file must not grow faster in the second half than in
-the first.
+the first. The last column is by how much memory grows in a minute, all but the first minute taken together.
 """
 
 import os
@@ -24,10 +24,10 @@ MEMORY_SLACK_KIB = 2048
 DESCRIPTORS_SLACK = 16  # the sampler has two for each thread that lives just now
 
 
-def resident_kib(pid):
-    """Without what is shared: the rings of the sampled program are in sonde's address space, too."""
+def resident_kib(pid, kind):
+    """RssAnon is a process's own; RssShmem are the rings, which the program and sonde share."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(text.split("RssAnon:")[1].split()[0])
+    return int(text.split(kind + ":")[1].split()[0])
 
 
 def descriptors(pid):
@@ -52,7 +52,8 @@ def look(pids, file):
     row = {"seconds": time.monotonic(), "file KiB": file.stat().st_size / 1024}
     for name, pid in pids.items():
         if name != "sampler":
-            row[f"{name} KiB"] = resident_kib(pid)
+            row[f"{name} KiB"] = resident_kib(pid, "RssAnon")
+            row[f"{name} shared KiB"] = resident_kib(pid, "RssShmem")
         row[f"{name} descriptors"] = descriptors(pid)
     return row
 
@@ -88,10 +89,22 @@ def file_rates(rows):
     ]
 
 
+def slope(rows, what):
+    """What is added in a minute, by the line that fits best; None when there is too little to tell."""
+    late = [row for row in rows if row["seconds"] > rows[0]["seconds"] + 60]
+    if len(late) < 15:
+        return None
+    minutes = [row["seconds"] / 60 for row in late]
+    values = [row[what] for row in late]
+    middle, mean = statistics.mean(minutes), statistics.mean(values)
+    spread = sum((minute - middle) ** 2 for minute in minutes)
+    return sum((minute - middle) * (value - mean) for minute, value in zip(minutes, values)) / spread
+
+
 def judge(rows):
     """Prints the table; how many rows of it are wrong."""
     wrong = 0
-    print(f"{'':24}{'early':>10}{'late':>10}")
+    print(f"{'':24}{'early':>10}{'late':>10}{'a minute':>10}")
     for what in rows[0]:
         if what == "seconds":
             continue
@@ -103,7 +116,9 @@ def judge(rows):
             slack = early * 0.05 + MEMORY_SLACK_KIB if what.endswith("KiB") else DESCRIPTORS_SLACK
             grown, name = late > early + slack, what
         wrong += grown
-        print(f"{name:24}{early:>10.1f}{late:>10.1f}{'  grows!' if grown else ''}")
+        added = slope(rows, what) if what.endswith("KiB") and what != "file KiB" else None
+        told = "" if added is None else f"{added:+.1f}"
+        print(f"{name:24}{early:>10.1f}{late:>10.1f}{told:>10}{'  grows!' if grown else ''}")
     return wrong
 
 

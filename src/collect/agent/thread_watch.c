@@ -128,6 +128,8 @@ static void end_slot(struct thread_watch *watch, uint32_t place)
     write_repeats(watch, place);
     task_list_close(&thread->task);
     *thread = (struct watched){0};
+    if (place < watch->free_place)
+        watch->free_place = place;
     __atomic_store_n(&slot->end_ticks, sample_area_now(watch->area), __ATOMIC_RELEASE);
 }
 
@@ -139,16 +141,18 @@ static uint64_t used_cpu_ns(const struct thread_watch *watch, uint32_t place)
     return counts ? times.run_ns : 0;
 }
 
-/* Slots lie far apart: nothing is looked for in them that is remembered here. SAMPLE_AREA_SLOTS = none is free. */
+/* The lowest, so that no more memory is touched than there are threads at the same time. Slots lie far apart: nothing
+ * is looked for in them that is remembered here. SAMPLE_AREA_SLOTS = none is free. */
 static uint32_t find_free_place(struct thread_watch *watch)
 {
-    for (uint32_t i = 0; i < SAMPLE_AREA_SLOTS; i++) {
-        uint32_t place = (watch->free_place + i) % SAMPLE_AREA_SLOTS;
-        if (watch->threads[place].task.tid ||
-            __atomic_load_n(&watch->area->slots[place].tid, __ATOMIC_ACQUIRE))
-            continue;
-        watch->free_place = place;
-        return place;
+    bool all_taken = true;
+    for (uint32_t place = watch->free_place; place < SAMPLE_AREA_SLOTS; place++) {
+        bool taken = watch->threads[place].task.tid != 0;
+        if (!taken && !__atomic_load_n(&watch->area->slots[place].tid, __ATOMIC_ACQUIRE))
+            return place;
+        all_taken &= taken; /* else its thread has ended, and the recorder has still to let go of it */
+        if (all_taken)
+            watch->free_place = place + 1;
     }
     return SAMPLE_AREA_SLOTS;
 }

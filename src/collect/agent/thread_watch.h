@@ -40,7 +40,7 @@ struct thread_watch {
     uint32_t threads_listed; /* what the kernel counted when the threads were last listed */
     uint64_t listed_ns;      /* when that was */
     bool ended;              /* a thread was found to have ended since */
-    uint32_t free_place;     /* where the next free slot is looked for */
+    uint32_t free_place;     /* slots below this one have threads */
     /* The thread in this slot runs and owes `due` samples. */
     void (*sample_runner)(struct thread_watch *watch, uint32_t place);
     /* The PyThreadState of the thread in this slot, which sleeps and is about to be read; 0 = none. */

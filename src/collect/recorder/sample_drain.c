@@ -11,11 +11,14 @@
 #include "python/lines.h"
 #include "store/writer.h"
 
-#define NOT_MAPPED UINT32_MAX
-
 /* What a signal costs beside the time in its handler: measured on one machine (see bench), so a rough guide. */
 #define SIGNAL_COST_NS 5000
 #define MERGED_MAX     (SAMPLE_AREA_DEPTH + NATIVE_AREA_DEPTH)
+
+/* Names of threads that a process may give; after that they lose what numbers them, and after twice as many they have
+ * none: a program may start any number of threads. */
+#define NAMES_MAX  4096
+#define SPARES_MAX 8
 
 /* A native stack of a thread. */
 struct drained_native {
@@ -35,9 +38,10 @@ struct merging {
 
 /* What is known of the thread in a slot. */
 struct drained_slot {
-    uint32_t generation; /* of the thread; 0 = none yet */
-    uint32_t thread;     /* in the file */
-    uint32_t name;       /* the string of its name */
+    uint32_t generation;                /* of the thread; 0 = none yet */
+    uint32_t thread;                    /* in the file */
+    uint32_t name;                      /* the string of its name */
+    char named[SAMPLE_AREA_NAME_BYTES]; /* what it was called then */
     uint32_t depth;
     struct sample_frame frames[SAMPLE_AREA_DEPTH]; /* of its last sample, outermost first */
     struct drained_native *native;                 /* its last that came as a difference; NULL = none yet */
@@ -53,9 +57,11 @@ struct sample_drain {
     struct writer *writer;
     uint32_t process;
     struct native_space *space; /* NULL = no native stacks; not owned */
-    uint32_t *codes;            /* the file's ids by row; NOT_MAPPED = not asked for yet */
+    uint32_t *codes;            /* the file's ids by row; 0 = not asked for yet */
     struct map lines;           /* (row, offset) → line */
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
+    struct drained_slot *spares[SPARES_MAX]; /* of threads that have ended, for others */
+    uint32_t names;                          /* that threads have brought */
     struct merging merging;
     struct sample_counts counts;
     double ns_per_tick;
@@ -66,24 +72,48 @@ struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *w
                                       struct native_space *space)
 {
     struct sample_drain *drain = calloc(1, sizeof *drain);
-    uint32_t *codes = malloc(SAMPLE_AREA_CODES * sizeof *codes);
+    uint32_t *codes = calloc(SAMPLE_AREA_CODES, sizeof *codes);
     if (!drain || !codes) {
         free(drain);
         free(codes);
         return NULL;
     }
-    memset(codes, 0xff, SAMPLE_AREA_CODES * sizeof *codes);
     *drain = (struct sample_drain){
         .area = area, .writer = writer, .process = process, .space = space, .codes = codes};
     return drain;
 }
 
-static void free_slot(struct sample_drain *drain, uint32_t place)
+static void free_slot(struct drained_slot *slot)
 {
-    if (drain->slots[place])
-        free(drain->slots[place]->native);
-    free(drain->slots[place]);
+    if (slot)
+        free(slot->native);
+    free(slot);
+}
+
+/* They are large, and threads may come and go quickly. */
+static struct drained_slot *new_slot(struct sample_drain *drain)
+{
+    for (uint32_t i = 0; i < SPARES_MAX; i++) {
+        struct drained_slot *spare = drain->spares[i];
+        drain->spares[i] = NULL;
+        if (spare)
+            return spare;
+    }
+    return calloc(1, sizeof(struct drained_slot));
+}
+
+static void drop_slot(struct sample_drain *drain, uint32_t place)
+{
+    struct drained_slot *slot = drain->slots[place];
     drain->slots[place] = NULL;
+    slot->generation = 0;
+    for (uint32_t i = 0; i < SPARES_MAX && slot; i++) {
+        if (!drain->spares[i]) {
+            drain->spares[i] = slot;
+            slot = NULL;
+        }
+    }
+    free_slot(slot);
 }
 
 void sample_drain_free(struct sample_drain *drain)
@@ -91,7 +121,9 @@ void sample_drain_free(struct sample_drain *drain)
     if (!drain)
         return;
     for (uint32_t place = 0; place < SAMPLE_AREA_SLOTS; place++)
-        free_slot(drain, place);
+        free_slot(drain->slots[place]);
+    for (uint32_t i = 0; i < SPARES_MAX; i++)
+        free_slot(drain->spares[i]);
     map_clear(&drain->lines);
     free(drain->codes);
     free(drain);
@@ -124,7 +156,7 @@ static uint32_t code_id(struct sample_drain *drain, uint32_t row)
                                      .kind = CODE_OTHER};
         return writer_code(drain->writer, &unknown);
     }
-    if (drain->codes[row] == NOT_MAPPED)
+    if (!drain->codes[row])
         drain->codes[row] = define_code(drain, &drain->area->codes[row]);
     return drain->codes[row];
 }
@@ -149,12 +181,39 @@ static uint32_t line_of(struct sample_drain *drain, const struct sample_frame *f
     return line;
 }
 
-static struct thread describe_thread(struct sample_drain *drain, const struct sample_slot *slot,
-                                     const struct clock_rate *rate)
+/* "Thread-12 (work)" becomes "Thread-N (work)". */
+static size_t leave_out_numbers(char *name)
+{
+    size_t used = 0;
+    for (size_t at = 0; name[at]; at++) {
+        bool is_digit = name[at] >= '0' && name[at] <= '9';
+        if (!is_digit)
+            name[used++] = name[at];
+        else if (!used || name[used - 1] != 'N')
+            name[used++] = 'N';
+    }
+    return used;
+}
+
+/* What the thread is called now. */
+static void name_thread(struct sample_drain *drain, struct drained_slot *drained,
+                        const struct sample_slot *slot)
+{
+    char name[sizeof slot->name + 1] = "";
+    memcpy(drained->named, slot->name, sizeof drained->named);
+    memcpy(name, drained->named, sizeof drained->named);
+    size_t size = drain->names < NAMES_MAX ? strlen(name) : leave_out_numbers(name);
+    uint32_t known = writer_known(drain->writer)->strings.count;
+    drained->name = drain->names < 2 * NAMES_MAX ? writer_string(drain->writer, name, size) : 0;
+    drain->names += writer_known(drain->writer)->strings.count > known;
+}
+
+static struct thread describe_thread(const struct sample_drain *drain, const struct drained_slot *drained,
+                                     const struct sample_slot *slot, const struct clock_rate *rate)
 {
     return (struct thread){
         .process = drain->process,
-        .name = writer_string(drain->writer, slot->name, strnlen(slot->name, sizeof slot->name)),
+        .name = drained->name,
         .tid = slot->tid,
         .start_ns = clock_to_ns(rate, slot->start_ticks),
     };
@@ -164,27 +223,30 @@ static struct thread describe_thread(struct sample_drain *drain, const struct sa
 static void rename_thread(struct sample_drain *drain, struct drained_slot *drained,
                           const struct sample_slot *slot, const struct clock_rate *rate)
 {
-    const struct thread thread = describe_thread(drain, slot, rate);
-    if (thread.name == drained->name)
+    uint32_t before = drained->name;
+    if (memcmp(drained->named, slot->name, sizeof drained->named) == 0)
         return;
-    drained->name = thread.name;
-    writer_update_thread(drain->writer, drained->thread, &thread);
+    name_thread(drain, drained, slot);
+    const struct thread thread = describe_thread(drain, drained, slot, rate);
+    if (drained->name != before)
+        writer_update_thread(drain->writer, drained->thread, &thread);
 }
 
 static struct drained_slot *slot_of(struct sample_drain *drain, uint32_t place, const struct clock_rate *rate)
 {
     struct sample_slot *slot = &drain->area->slots[place];
     if (!drain->slots[place])
-        drain->slots[place] = calloc(1, sizeof *drain->slots[place]);
+        drain->slots[place] = new_slot(drain);
     struct drained_slot *drained = drain->slots[place];
     if (!drained || drained->generation == slot->generation)
         return drained;
-    const struct thread thread = describe_thread(drain, slot, rate);
     drained->generation = slot->generation;
-    drained->depth = 0;
+    drained->depth = drained->path_depth = 0;
+    drained->state = 0;
     if (drained->native)
         drained->native->depth = 0;
-    drained->name = thread.name;
+    name_thread(drain, drained, slot);
+    const struct thread thread = describe_thread(drain, drained, slot, rate);
     drained->thread = writer_thread(drain->writer, &thread);
     return drained;
 }
@@ -397,7 +459,7 @@ static void drain_slot(struct sample_drain *drain, uint32_t place, const struct 
 static void end_thread(struct sample_drain *drain, uint32_t place, const struct clock_rate *rate,
                        uint64_t end_ticks)
 {
-    struct thread thread = describe_thread(drain, &drain->area->slots[place], rate);
+    struct thread thread = describe_thread(drain, drain->slots[place], &drain->area->slots[place], rate);
     thread.end_ns = clock_to_ns(rate, end_ticks);
     writer_update_thread(drain->writer, drain->slots[place]->thread, &thread);
 }
@@ -416,16 +478,16 @@ void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate
         drain_slot(drain, place, rate);
         if (end_ticks && drain->slots[place]) { /* nothing more will come: the slot may be given to another */
             end_thread(drain, place, rate, end_ticks);
-            free_slot(drain, place);
+            drop_slot(drain, place);
             __atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
         }
     }
 }
 
-static void note(struct sample_drain *drain, uint64_t count, const char *text)
+static void note(struct sample_drain *drain, enum note_kind kind, uint64_t count, const char *text)
 {
     const struct note row = {.process = drain->process,
-                             .kind = NOTE_LOSS,
+                             .kind = (uint8_t)kind,
                              .count = count,
                              .text = writer_string(drain->writer, text, strlen(text))};
     if (count)
@@ -440,20 +502,25 @@ void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *ra
         if (area->slots[place].tid && drain->slots[place])
             end_thread(drain, place, rate, end_ticks);
     for (int reason = 0; reason < WALK_REASONS; reason++)
-        note(drain, area->rejected[reason], walk_reason_text((enum walk_reason)reason));
-    note(drain, area->lost_full, "samples lost because the recorder was too slow");
-    note(drain, area->lost_held,
+        note(drain, NOTE_LOSS, area->rejected[reason], walk_reason_text((enum walk_reason)reason));
+    note(drain, NOTE_LOSS, area->lost_full, "samples lost because the recorder was too slow");
+    note(drain, NOTE_LOSS, area->lost_held,
          "samples lost because a thread could not be held: another process traced it");
-    note(drain, area->lost_threads, "times that a thread could not be sampled because there were too many");
+    note(drain, NOTE_LOSS, area->lost_threads,
+         "times that a thread could not be sampled because there were too many");
     if (drain->space && !drain->counts.native.samples && native_space_problem(drain->space))
-        note(drain, drain->counts.samples, native_space_problem(drain->space));
-    note(drain, area->unasked,
+        note(drain, NOTE_LOSS, drain->counts.samples, native_space_problem(drain->space));
+    note(drain, NOTE_WARNING, drain->names > NAMES_MAX,
+         "threads beyond the first 4096 are named without their numbers");
+    note(drain, NOTE_LOSS, area->unasked,
          "samples of running threads not taken, because the program uses every real-time signal itself");
-    note(drain, area->forbidden,
+    note(drain, NOTE_LOSS, area->forbidden,
          "samples of running threads not taken, because a seccomp filter kills the program for system calls "
          "that they need");
-    note(drain, area->unfollowed, "processes not followed, because a seccomp filter would have killed them");
-    note(drain, drain->senseless, "stretches of samples passed over because the program overwrote them");
+    note(drain, NOTE_WARNING, area->unfollowed,
+         "processes not followed, because a seccomp filter would have killed them");
+    note(drain, NOTE_LOSS, drain->senseless,
+         "stretches of samples passed over because the program overwrote them");
 }
 
 struct sample_counts sample_drain_counts(const struct sample_drain *drain)
