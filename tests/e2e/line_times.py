@@ -12,11 +12,10 @@ def functions(launch, output="out.sonde"):
         name = function["qualname"].split(".")[-1]
         rows = found.setdefault((function["line"], name), {})
         for row in function["rows"]:
-            before = rows.setdefault(row["line"], dict.fromkeys(row, 0))
+            before = rows.setdefault(row["line"], {"hits": 0, "total_ns": 0, "self_ns": 0})
             for key in ("hits", "total_ns", "self_ns"):
                 before[key] += row[key]
-            for key in ("min_ns", "max_ns"):
-                before[key] = row[key]
+            before.update((key, row[key]) for key in ("min_ns", "max_ns"))
     return found
 
 

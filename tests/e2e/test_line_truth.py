@@ -12,9 +12,9 @@ PRINT = (
     "print(json.dumps([[list(key), rows] for key, rows in timings.items()]))\n"
 )
 
-# Function: since which version line_profiler's hits are not believed, and what is wrong. It asks for the lines
-# of all code; from 3.13 on the interpreter then leaves out the first line of a lambda, of which it tells those
-# who ask for the beginnings of functions, too.
+# Function: since which version line_profiler's hits are not believed, and what is wrong. It asks for the
+# lines of all code; from 3.13 on the interpreter then leaves out the first line of a lambda. Who asks for the
+# beginnings of functions, too, is told of it.
 FAULTS = {"<lambda>": ((3, 13), "a lambda that was called has no hits at all")}
 
 

@@ -119,10 +119,16 @@ static bool start_thread(struct line_thread *thread)
 
 static void leave_parent_behind(void);
 
-struct line_thread *line_clock_new_thread(void)
+struct line_thread *line_clock_move(void)
 {
     if (open_own_arena)
         leave_parent_behind();
+    return line_clock_own;
+}
+
+struct line_thread *line_clock_new_thread(void)
+{
+    line_clock_move();
     if (line_clock_own != &line_clock_no_thread)
         return line_clock_own;
     if (!line_clock.trace)

@@ -48,6 +48,16 @@ static inline struct line_thread *line_clock_thread(void)
     return __builtin_expect(thread != &line_clock_no_thread, 1) ? thread : line_clock_new_thread();
 }
 
+/* In a forked child, before the first event: the thread that forked goes on in an arena of the child's own. */
+struct line_thread *line_clock_move(void);
+
+/* The calling thread's if it has one, else line_clock_no_thread, in which nothing goes on. */
+static inline struct line_thread *line_clock_present(void)
+{
+    struct line_thread *thread = line_clock_own;
+    return __builtin_expect(thread != &line_clock_no_thread, 1) ? thread : line_clock_move();
+}
+
 static inline uint64_t line_clock_now(void)
 {
     return line_clock.counter ? clock_counter() : clock_monotonic_ns();

@@ -125,12 +125,9 @@ static struct line_code *new_code(void)
     return function;
 }
 
-/* Before 3.12 they are functions of their own. */
-static bool is_comprehension(PyObject *code)
+bool line_codes_is_comprehension(PyObject *code)
 {
-    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>"};
-    if (interpreter.has_monitoring)
-        return false;
+    static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
     bool is = false;
     PyObject *name = PyObject_GetAttrString(code, "co_name");
     for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
@@ -146,7 +143,7 @@ struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
     if (function && function->choice >= choice)
         return function;
     if (choice == LINE_OTHER)
-        function = is_comprehension(code) ? &comprehension : &other;
+        function = line_codes_is_comprehension(code) ? &comprehension : &other;
     else if (!function || is_shared(function))
         function = new_code();
     if (!function || set_extra(code, line_codes_extra_index, function) < 0) {

@@ -67,6 +67,8 @@ bool line_codes_describe(struct line_code *function);
 /* The block of a chosen function, made at its first call; that of a thread (row in the arena)
  * where each has blocks of its own, else `thread` is 0. 0 when there is no room, or it is not described. */
 uint32_t line_codes_block(struct line_code *function, uint32_t thread);
+/* Whether it is a comprehension or generator expression; not all are functions of their own in all versions. */
+bool line_codes_is_comprehension(PyObject *code);
 /* The line of an instruction. */
 uint32_t line_codes_line(struct line_code *function, uint32_t offset);
 /* The first and last line that code has; false when it has none. */

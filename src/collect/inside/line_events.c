@@ -117,7 +117,7 @@ static PyObject *enter_other(struct line_thread *thread, struct line_code *funct
         return Py_None;
     }
     again.looks++;
-    if (!line_clock_in_line(thread) || !make_callee(code))
+    if (!line_clock_in_line(thread) || function->is_comprehension || !make_callee(code))
         return not_again();
     line_clock_enter_callee(thread, (uint64_t)code, line_clock_now());
     return Py_None;
@@ -126,16 +126,16 @@ static PyObject *enter_other(struct line_thread *thread, struct line_code *funct
 static PyObject *enter(PyObject *code, PyObject *offset)
 {
     uint64_t now = line_clock_now();
-    struct line_thread *thread = line_clock_thread();
     struct line_code *function = line_codes_find(code);
-    if (__builtin_expect(!thread, 0))
-        return Py_None;
     if (!function)
         function = line_session_look(code, PyEval_GetGlobals());
     if (!function)
         return not_again();
     if (function->choice != LINE_CHOSEN)
-        return enter_other(thread, function, code, now);
+        return enter_other(line_clock_present(), function, code, now);
+    struct line_thread *thread = line_clock_thread();
+    if (__builtin_expect(!thread, 0))
+        return Py_None;
     if (__builtin_expect(!function->line_count, 0))
         line_codes_describe(function);
     line_clock_enter(thread, function, offset ? line_codes_line(function, number_of(offset)) : 0, now);
@@ -168,8 +168,8 @@ static PyObject *on_throw(PyObject *self, PyObject *const *arguments, size_t cou
 static PyObject *on_leave(PyObject *self, PyObject *const *arguments, size_t count, PyObject *names)
 {
     (void)self, (void)count, (void)names;
-    struct line_thread *thread = line_clock_thread();
-    if (!thread || !thread->top->key)
+    struct line_thread *thread = line_clock_present();
+    if (!thread->top->key)
         return Py_None;
     uint64_t key = (uint64_t)arguments[0], now = line_clock_now();
     if (thread->top->callee == key) {

@@ -30,7 +30,7 @@ static void take_call(struct line_thread *thread, struct arena_line_call *call, 
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     uint64_t now = line_clock_now();
-    struct line_thread *thread = line_clock_own;
+    struct line_thread *thread = line_clock_present();
     struct arena_line_call *call = thread->top;
     if (__builtin_expect(call->key == (uint64_t)interpreter_frame_code(frame), 1)) {
         if (what == EVENT_LINE)
@@ -62,9 +62,7 @@ static PyObject *evaluate_chosen(PyThreadState *state, void *frame, int throwing
     PyObject *result = frame_hook_stack_is_short() ? evaluate_alone(state, frame, throwing)
                                                    : frame_hook_inner(state, frame, throwing);
     line_trace_slot_switch_back(state, before);
-    thread = line_clock_thread();
-    if (thread)
-        line_clock_leave(thread, function, line_clock_now());
+    line_clock_leave(line_clock_present(), function, line_clock_now());
     return result;
 }
 
@@ -77,9 +75,7 @@ static PyObject *evaluate_callee(PyThreadState *state, void *frame, int throwing
     unsigned char before = line_trace_slot_switch(state, false);
     PyObject *result = frame_hook_inner(state, frame, throwing);
     line_trace_slot_switch_back(state, before);
-    struct line_thread *thread = line_clock_thread();
-    if (thread)
-        line_clock_leave_callee(thread, (uint64_t)code, line_clock_now());
+    line_clock_leave_callee(line_clock_present(), (uint64_t)code, line_clock_now());
     return result;
 }
 

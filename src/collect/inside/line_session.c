@@ -28,6 +28,14 @@ void line_session_choose(PyObject *code)
         line_events_choose(code);
 }
 
+static void take_up(PyObject *code, bool asked_for)
+{
+    if (asked_for)
+        line_session_choose(code);
+    else
+        line_codes_set(code, LINE_OTHER);
+}
+
 struct line_code *line_session_look(PyObject *code, PyObject *globals)
 {
     PyObject *type, *value, *traceback;
@@ -35,10 +43,8 @@ struct line_code *line_session_look(PyObject *code, PyObject *globals)
     PyObject *module = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     if (agent)
         line_peers_look(code);
-    if (line_targets_match(code, module))
-        line_session_choose(code);
-    else
-        line_codes_set(code, LINE_OTHER);
+    line_targets_look_through(code, module, take_up);
+    take_up(code, line_targets_match(code, module));
     PyErr_Restore(type, value, traceback);
     return line_codes_find(code);
 }

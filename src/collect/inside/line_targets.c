@@ -94,13 +94,14 @@ static bool is_code(PyObject *object, PyObject *code)
 /* The function that has the line is the innermost one. */
 static bool is_function_of_line(PyObject *code, uint32_t line)
 {
-    if (!has_line(code, line))
+    if (!has_line(code, line) || line_codes_is_comprehension(code))
         return false;
     PyObject *constants = PyObject_GetAttrString(code, "co_consts");
     bool inner = false;
     for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
         PyObject *constant = PyTuple_GetItem(constants, i);
-        inner = inner || (is_code(constant, code) && has_line(constant, line));
+        inner = inner || (is_code(constant, code) && has_line(constant, line) &&
+                          !line_codes_is_comprehension(constant));
     }
     Py_XDECREF(constants);
     PyErr_Clear();
@@ -109,7 +110,6 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
 
 /* ---- all of it ---- */
 
-/* The bodies of modules and classes run once; they are timed only when one of their lines is asked for. */
 static bool is_body(PyObject *code)
 {
     enum { NEWLOCALS = 2 };
@@ -120,13 +120,19 @@ static bool is_body(PyObject *code)
     return body;
 }
 
+/* The bodies of modules and classes run once; they are timed only when one of their lines is asked for. */
+static bool is_function(PyObject *code)
+{
+    return !is_body(code) && !line_codes_is_comprehension(code);
+}
+
 static bool matches(const struct target *target, const struct subject *subject)
 {
     if (!target->path[0])
-        return matches_name(target, subject) && !is_body(subject->code);
+        return matches_name(target, subject) && is_function(subject->code);
     if (!matches_file(target, subject))
         return false;
-    return target->line ? is_function_of_line(subject->code, target->line) : !is_body(subject->code);
+    return target->line ? is_function_of_line(subject->code, target->line) : is_function(subject->code);
 }
 
 static PyObject *text_of(PyObject *object, const char *name)
@@ -138,27 +144,72 @@ static PyObject *text_of(PyObject *object, const char *name)
     return bytes;
 }
 
-bool line_targets_match(PyObject *code, PyObject *module)
+static bool is_asked_for(PyObject *code, PyObject *module, const char *qualname)
 {
-    if (!target_count)
-        return false;
-    PyObject *file = text_of(code, "co_filename"), *qualname = text_of(code, "co_qualname");
+    PyObject *file = text_of(code, "co_filename");
     PyObject *name = module && PyUnicode_Check(module) ? interpreter_utf8(module) : NULL;
-    if (!qualname)
-        qualname = text_of(code, "co_name");
     const struct subject subject = {
         .code = code,
         .module = name ? PyBytes_AsString(name) : NULL,
-        .qualname = qualname ? PyBytes_AsString(qualname) : "",
+        .qualname = qualname,
         .file = file ? PyBytes_AsString(file) : "",
     };
     bool found = false;
     for (uint32_t i = 0; i < target_count && !found; i++)
         found = matches(&targets[i], &subject);
     Py_XDECREF(name);
-    Py_XDECREF(qualname);
     Py_XDECREF(file);
     return found;
+}
+
+bool line_targets_match(PyObject *code, PyObject *module)
+{
+    if (!target_count)
+        return false;
+    PyObject *qualname = text_of(code, "co_qualname");
+    if (!qualname)
+        qualname = text_of(code, "co_name");
+    bool found = is_asked_for(code, module, qualname ? PyBytes_AsString(qualname) : "");
+    Py_XDECREF(qualname);
+    return found;
+}
+
+/* ---- before 3.11 ---- */
+
+struct looking {
+    PyObject *module;
+    void (*found)(PyObject *code, bool asked_for);
+};
+
+/* `prefix` is what the qualified names of what lies in the code begin with. */
+static void look_through(const struct looking *looking, PyObject *code, const char *prefix)
+{
+    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
+        PyObject *constant = PyTuple_GetItem(constants, i);
+        PyObject *name = is_code(constant, code) ? text_of(constant, "co_name") : NULL;
+        if (!name)
+            continue;
+        char qualname[1024], inner[1040];
+        snprintf(qualname, sizeof qualname, "%s%s", prefix, PyBytes_AsString(name));
+        snprintf(inner, sizeof inner, "%s%s", qualname, is_body(constant) ? "." : ".<locals>.");
+        looking->found(constant, is_asked_for(constant, looking->module, qualname));
+        look_through(looking, constant, inner);
+        Py_DECREF(name);
+    }
+    Py_XDECREF(constants);
+    PyErr_Clear();
+}
+
+void line_targets_look_through(PyObject *code, PyObject *module,
+                               void (*found)(PyObject *code, bool asked_for))
+{
+    if (!target_count || interpreter.minor >= 11)
+        return;
+    PyObject *name = text_of(code, "co_name");
+    if (name && strcmp(PyBytes_AsString(name), "<module>") == 0)
+        look_through(&(struct looking){.module = module, .found = found}, code, "");
+    Py_XDECREF(name);
 }
 
 /* Cuts ":123" off; 0 when there is none. */

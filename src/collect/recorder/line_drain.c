@@ -69,6 +69,7 @@ static void write_line(struct line_drain *drain, const struct line_drain_ids *id
     *before = *now;
 }
 
+/* Where no hit has ended, what there is stands for one. */
 static struct written_line convert(const struct clock_rate *rate, const struct arena_line *line)
 {
     bool known = line->max_ticks > 0;
@@ -76,8 +77,8 @@ static struct written_line convert(const struct clock_rate *rate, const struct a
         .hits = line->hits,
         .total_ns = clock_span_ns(rate, line->total_ticks),
         .self_ns = clock_span_ns(rate, line->self_ticks),
-        .min_ns = known ? clock_span_ns(rate, line->min_ticks) : 0,
-        .max_ns = known ? clock_span_ns(rate, line->max_ticks) : 0,
+        .min_ns = clock_span_ns(rate, known ? line->min_ticks : line->total_ticks),
+        .max_ns = clock_span_ns(rate, known ? line->max_ticks : line->total_ticks),
     };
 }
 

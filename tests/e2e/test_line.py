@@ -1,0 +1,357 @@
+"""`sonde line`: which functions are timed, and that nothing is lost or changed by it."""
+
+import json
+import signal
+
+import line_times
+import pytest
+
+PACKAGE = {
+    "shop/__init__.py": "def opened():\n    return 1\n",
+    "shop/goods.py": """
+        import functools
+
+
+        class Box:
+            def __init__(self, size):
+                self.size = size
+
+            def volume(self):
+                return self.size ** 3
+
+            @functools.lru_cache(maxsize=None)
+            def cached(self):
+                return self.size
+
+
+        def pack(count):
+            def one(size):
+                return Box(size)
+
+            return [one(i).volume() for i in range(count)]
+
+
+        def unpack(boxes):
+            return sum(boxes)
+    """,
+    "main.py": """
+        import importlib
+
+        import shop.goods
+
+
+        class Till:
+            def total(self, boxes):
+                return shop.goods.unpack(boxes)
+
+
+        def work():
+            return Till().total(shop.goods.pack(3)) + shop.opened()
+
+
+        def other():
+            return 1
+
+
+        work()
+        other()
+        importlib.reload(shop.goods)
+        work()
+        exec(compile("def made():\\n    return 1\\nmade()", "made.py", "exec"))
+    """,
+}
+
+TARGETS = {
+    "work": {"work"},
+    "Till.total": {"total"},
+    "Till": {"total"},
+    "main.other": {"other"},
+    "shop": {"opened", "__init__", "volume", "pack", "one", "unpack"},
+    "shop.goods.Box": {"__init__", "volume"},
+    "shop.goods.pack": {"pack"},
+    "shop/goods.py": {"__init__", "volume", "pack", "one", "unpack"},
+    "shop/": {"opened", "__init__", "volume", "pack", "one", "unpack"},
+    "shop/goods.py:18": {"one"},
+    "main.py:12": {"work"},
+    "made": {"made"},
+}
+
+
+@pytest.fixture
+def package(launch):
+    for name, text in PACKAGE.items():
+        launch.write(name, text)
+    return launch
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_targets(package, target):
+    done = line_times.timed(package, "main.py", options=["-f", target])
+    assert done.returncode == 0, done.stderr.decode()
+    assert set(line_times.by_name(package)) == TARGETS[target]
+
+
+def test_reloaded_functions_add_up(package):
+    line_times.timed(package, "main.py", options=["-f", "shop.goods.pack"])
+    assert sum(line_times.hits(line_times.by_name(package)["pack"]).values()) >= 4
+
+
+FORKS = """
+    import os
+
+
+    def before(count):
+        total = 0
+        for i in range(count):
+            total += i
+        child = os.fork()
+        total += 1
+        if child == 0:
+            inside(2)
+            os._exit(0)
+        os.waitpid(child, 0)
+        return total
+
+
+    def inside(count):
+        for i in range(count):
+            count += i
+
+
+    before(10)
+    inside(3)
+"""
+
+
+def test_forked_child(launch):
+    launch.write("forks.py", FORKS)
+    done = line_times.timed(launch, "forks.py", options=["-f", "before", "-f", "inside"])
+    assert done.returncode == 0, done.stderr.decode()
+    timed = line_times.by_name(launch)
+    # The line with the fork is one hit, of the parent; what follows it is one of each.
+    common = {5: 1, 6: 11, 7: 10, 8: 1, 9: 2, 10: 2}
+    assert line_times.hits(timed["before"]) == {**common, 11: 1, 12: 1, 13: 1, 14: 1}
+    assert line_times.hits(timed["inside"]) == {18: 7, 19: 5}
+
+
+POOL = """
+    import multiprocessing
+    import sys
+
+
+    def work(number):
+        total = 0
+        for i in range(number):
+            total += i
+        return total
+
+
+    if __name__ == "__main__":
+        context = multiprocessing.get_context(sys.argv[1])
+        with context.Pool(2) as pool:
+            pool.map(work, [5] * 8, chunksize=1)
+            pool.close()
+            pool.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_multiprocessing(launch, method):
+    launch.write("pool.py", POOL)
+    # A child that was spawned runs the program under another name.
+    options = ["-f", "pool.py"]
+    done = line_times.timed(launch, "pool.py", method, options=options, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    assert line_times.hits(line_times.by_name(launch)["work"]) == {6: 8, 7: 48, 8: 40, 9: 8}
+
+
+KILLED = """
+    import os
+    import signal
+    import time
+
+
+    def work(count):
+        for i in range(count):
+            i += 1
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+    def main():
+        work(100000)
+
+
+    main()
+"""
+
+
+def test_killed_program_keeps_all(launch):
+    launch.write("killed.py", KILLED)
+    done = line_times.timed(launch, "killed.py", options=["-f", "work", "-f", "main"])
+    assert done.returncode == -signal.SIGKILL
+    timed = line_times.by_name(launch)
+    assert line_times.hits(timed["work"]) == {7: 100001, 8: 100000, 9: 1, 10: 1}
+    assert line_times.hits(timed["main"]) == {14: 1}
+    # The line of main() had not ended; nor had its callee.
+    lines = sum(row["total_ns"] for row in timed["work"].values())
+    assert lines >= 300_000_000
+    assert abs(timed["main"][14]["total_ns"] - lines) < 0.05 * lines
+    assert timed["main"][14]["self_ns"] < 0.05 * lines
+
+
+THREADS = """
+    import threading
+
+
+    def work(count):
+        total = 0
+        for i in range(count):
+            total += i
+        return total
+
+
+    threads = [threading.Thread(target=work, args=(10 * n,), name=f"worker {n}") for n in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_apart(launch):
+    launch.write("threads.py", THREADS)
+    line_times.timed(launch, "threads.py", options=["-f", "work", "--threads"])
+    report = launch.run([launch.sonde, "report", "--json", launch.folder / "out.sonde"])
+    recorded = json.loads(report.stdout)
+    names = {thread["id"]: thread["name"] for thread in recorded["threads"]}
+    hits = {}
+    for part in recorded["lines"]:
+        hits[names[part["thread"]]] = {row["line"]: row["hits"] for row in part["rows"]}
+    assert hits == {f"worker {n}": {5: 1, 6: 10 * n + 1, 7: 10 * n, 8: 1} for n in (1, 2, 3)}
+
+
+SPINS = """
+    import json
+    import time
+
+    now = time.perf_counter_ns
+    measured = {}
+
+
+    def note(line, begin):
+        measured[line] = measured.get(line, 0) + now() - begin
+
+
+    def spin(milliseconds):
+        until = now() + milliseconds * 1_000_000
+        while now() < until:
+            pass
+
+
+    def work(count):
+        for _ in range(count):
+            begin = now()
+            spin(2)
+            note(21, begin)
+            begin = now()
+            spin(6)
+            note(24, begin)
+            begin = now()
+            time.sleep(0.004)
+            note(27, begin)
+
+
+    work(10)
+    print(json.dumps(measured))
+"""
+
+
+def test_times_are_those_of_the_program(launch):
+    """The program's own clock readings around a line: they hold whatever else the machine does meanwhile."""
+    launch.write("spins.py", SPINS)
+    done = line_times.timed(launch, "spins.py", options=["-f", "work", "-f", "spin"])
+    timed = line_times.by_name(launch)
+    work = timed["work"]
+    for line, nanoseconds in json.loads(done.stdout).items():
+        assert work[int(line)]["total_ns"] == pytest.approx(nanoseconds, rel=0.02), line
+        assert work[int(line)]["hits"] == 10
+    # Callees and the line itself are all of it; a function that is C's own has no lines, and is the line's.
+    calls = work[21]["total_ns"] + work[24]["total_ns"] - work[21]["self_ns"] - work[24]["self_ns"]
+    assert sum(row["total_ns"] for row in timed["spin"].values()) == pytest.approx(calls, rel=0.02)
+    assert work[27]["self_ns"] == work[27]["total_ns"]
+    assert work[21]["min_ns"] >= 2_000_000
+    assert work[21]["max_ns"] <= work[21]["total_ns"]
+
+
+CALLEES = """
+    import functools
+    import time
+
+
+    def slow():
+        time.sleep(0.005)
+
+
+    class Thing:
+        def __init__(self):
+            slow()
+
+        def __add__(self, other):
+            slow()
+            return self
+
+        def __lt__(self, other):
+            slow()
+            return True
+
+        @property
+        def value(self):
+            slow()
+
+        def __enter__(self):
+            slow()
+
+        def __exit__(self, *error):
+            slow()
+
+
+    def produce():
+        slow()
+        yield 1
+        slow()
+
+
+    def work(thing):
+        slow()
+        Thing()
+        thing + thing
+        thing.value
+        sorted([thing, thing])
+        max([1, 2], key=lambda i: slow() or i)
+        list(produce())
+        functools.partial(slow)()
+        with thing:
+            pass
+        [slow() for _ in range(2)]
+        try:
+            (lambda: slow() or 1 / 0)()
+        except ZeroDivisionError:
+            pass
+
+
+    thing = Thing()
+    slow()
+    for _ in range(2):
+        work(thing)
+"""
+
+
+def test_self_time_is_without_callees_of_every_kind(launch):
+    launch.write("callees.py", CALLEES)
+    line_times.timed(launch, "callees.py", options=["-f", "work"])
+    rows = line_times.by_name(launch)["work"]
+    slow = {line for line, row in rows.items() if row["total_ns"] >= 2 * 5_000_000}
+    assert len(slow) >= 11
+    for line in slow:
+        assert rows[line]["self_ns"] < 0.25 * rows[line]["total_ns"], line
