@@ -66,7 +66,7 @@ static void put_source(const struct recording *recording, uint32_t file, uint32_
     const struct source_file *source = recording_source(recording, file);
     const char *line = "";
     size_t size = 0;
-    if (source) {
+    if (source && source->size_bytes) {
         struct source_lines lines =
             source_block_seek(recording_source_text(recording, source), source->size_bytes, number);
         source_block_next(&lines, &line, &size);
@@ -74,8 +74,9 @@ static void put_source(const struct recording *recording, uint32_t file, uint32_
     while (size && (*line == ' ' || *line == '\t'))
         line++, size--;
     bool whole = size <= SOURCE_BYTES;
-    for (size = whole ? size : SOURCE_BYTES; size && ((unsigned char)line[size] & 0xc0) == 0x80 && !whole;)
-        size--;
+    size = whole ? size : SOURCE_BYTES;
+    while (!whole && size && ((unsigned char)line[size] & 0xc0) == 0x80)
+        size--; /* not in the middle of a character */
     bytes_put_text(text, size ? ": " : ".");
     bytes_put(text, line, size);
     bytes_put_text(text, whole ? "" : "…");

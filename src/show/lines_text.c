@@ -180,8 +180,9 @@ static uint32_t find_lines(const struct block *block, struct source_lines text, 
 
 static struct source_lines text_of(const struct block *block)
 {
-    const char *text = block->source ? recording_source_text(block->recording, block->source) : "";
-    return (struct source_lines){text, text + (block->source ? block->source->size_bytes : 0)};
+    size_t size = block->source ? block->source->size_bytes : 0;
+    const char *text = size ? recording_source_text(block->recording, block->source) : "";
+    return (struct source_lines){text, text + size};
 }
 
 static void put_lines(const struct block *block, struct bytes *out)
