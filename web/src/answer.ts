@@ -51,9 +51,18 @@ export class Answer {
     const bytes = this.small(name);
     const at = this.numbers(`${name}_at`);
     const decoder = new TextDecoder();
-    const all = decoder.decode(bytes);
-    if (all.length === bytes.length) return (index) => all.slice(at[index], at[index + 1]);
     const known: (string | undefined)[] = [];
-    return (index) => (known[index] ??= decoder.decode(bytes.subarray(at[index], at[index + 1])));
+    let all: string | undefined;
+    return (index) => {
+      all ??= decoder.decode(bytes);
+      if (all.length === bytes.length) return all.slice(at[index], at[index + 1]);
+      return (known[index] ??= decoder.decode(bytes.subarray(at[index], at[index + 1])));
+    };
+  }
+
+  /** Bytes of each text; without decoding any. */
+  textSizes(name: string): (index: number) => number {
+    const at = this.numbers(`${name}_at`);
+    return (index) => at[index + 1] - at[index];
   }
 }

@@ -12,7 +12,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** Lets the browser draw and react. */
-function pause(): Promise<void> {
+export function pause(): Promise<void> {
   const { scheduler } = globalThis as { scheduler?: { yield?(): Promise<void> } };
   return scheduler?.yield?.() ?? new Promise((done) => setTimeout(done));
 }

@@ -30,7 +30,7 @@ export interface Engine {
 /** A gzipped block of the page (`<script type="text/plain" id=…>`), unpacked. */
 export async function unpacked(id: string): Promise<ArrayBuffer> {
   const bytes = fromBase64(document.getElementById(id)?.textContent?.trim() ?? "");
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Response(bytes).body!.pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
 

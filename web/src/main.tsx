@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 
-import { carriedSources, fileSource } from "./carried";
+import { carriedSources, fileSource, pause } from "./carried";
 import { ServerEngine, WorkerEngine, type Engine } from "./engine";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
@@ -57,21 +57,28 @@ export async function openFiles(files: Iterable<File>): Promise<void> {
   opening.value = false;
 }
 
+function show(): void {
+  followTheme();
+  followPrinting();
+  keepInUrl();
+  listenForKeys();
+  render(<Shell openFiles={openFiles} />, document.getElementById("page")!);
+}
+
+/** The worker starts while the page is drawn; each of these steps lets the browser react before the next. */
 async function start(): Promise<void> {
   const served = document.documentElement.dataset.served !== undefined;
   const made: Engine = served ? new ServerEngine() : new WorkerEngine();
   engine.value = made;
+  await pause();
+  show();
+  await pause();
   const count = served ? await countServed(made) : await openCarried(made);
   const loaded = load(made, count);
   follow(made, loaded);
   await loaded;
 }
 
-followTheme();
-followPrinting();
-keepInUrl();
-listenForKeys();
-render(<Shell openFiles={openFiles} />, document.getElementById("page")!);
 start()
   .catch((error: unknown) => (problem.value = error instanceof Error ? error.message : String(error)))
   .finally(() => (opening.value = false));

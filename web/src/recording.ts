@@ -64,6 +64,8 @@ export const CODE_KINDS = ["", "Python", "C", "native", ""];
 export class Codes {
   readonly count: number;
   readonly name: (code: number) => string;
+  /** Bytes of its name: as many as letters, or more. */
+  readonly nameSize: (code: number) => number;
   readonly file: (code: number) => string;
   readonly module: (code: number) => string;
   readonly line: Uint32Array;
@@ -78,6 +80,7 @@ export class Codes {
     this.kind = answer.small("kind");
     this.flags = answer.small("flags");
     this.name = answer.texts("name");
+    this.nameSize = answer.textSizes("name");
     this.file = answer.texts("file");
     this.module = answer.texts("module");
     this.count = this.line.length;

@@ -388,7 +388,7 @@ const MOST_CHARACTERS = 60;
 /** As wide as the names need, within reason: a function's name is not cut. */
 function nameWidth(recording: Recording, table: Functions): string {
   let longest = 12;
-  for (const code of table.code) longest = Math.max(longest, recording.codes.name(code).length);
+  for (const code of table.code) longest = Math.max(longest, recording.codes.nameSize(code));
   return `${Math.ceil(Math.min(longest, MOST_CHARACTERS) * CHARACTER) + 10}px`;
 }
 
