@@ -133,9 +133,9 @@ static uint64_t weight(const struct edge_row *edge)
 static const struct edge_row *main_caller(const struct suspects *suspects, uint32_t callee)
 {
     const struct functions *functions = suspects->functions;
-    const struct edge_row *best = NULL, *end = functions->edges + functions->edge_count;
     if (!functions->edge_count)
         return NULL;
+    const struct edge_row *best = NULL, *end = functions->edges + functions->edge_count;
     for (const struct edge_row *edge = first_edge(functions, callee); edge < end && edge->callee == callee;
          edge++)
         if (edge->caller != callee && (!best || weight(edge) > weight(best)))

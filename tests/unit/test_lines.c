@@ -50,7 +50,7 @@ static void make(struct recording *recording)
     recording_add_thread(recording, &(struct thread){.process = 1, .tid = 100});
     recording_add_thread(recording, &(struct thread){.process = 1, .tid = 101});
     recording_add_thread(recording, &(struct thread){.process = 2, .tid = 102});
-    add_line(recording, (struct line_row){FIRST, MAIN, 2, 1, 1000, 10, 1000, 1000});
+    add_line(recording, (struct line_row){FIRST, MAIN, 2, 1, 500, 10, 500, 500});
     add_line(recording, (struct line_row){FIRST, WORK, 11, 10, 300, 300, 20, 40});
     add_line(recording, (struct line_row){SECOND, WORK, 11, 5, 100, 90, 5, 30});
     add_line(recording, (struct line_row){OTHER, WORK_AGAIN, 11, 1, 50, 50, 50, 50});
@@ -139,7 +139,7 @@ static void gives_functions_their_times(void **state)
     make(&recording);
     assert_int_equal(functions_build(&recording, &(struct selection){0}, &functions, NULL), 0);
     assert_true(functions.from_lines);
-    assert_int_equal(functions_find(&functions, MAIN)->total_ns, 1000);
+    assert_int_equal(functions_find(&functions, MAIN)->total_ns, 500);
     assert_int_equal(functions_find(&functions, MAIN)->self_ns, 10);
     assert_int_equal(functions.total_ns, 457);
     functions_clear(&functions);
@@ -202,6 +202,9 @@ static void says_which_line_is_hot(void **state)
     assert_true(finds(&recording, "hot-line", "16 hits"));
     assert_true(finds(&recording, "hot-line", ": for i in everything:"));
     assert_true(finds(&recording, "never-ran", "idle (a.py:20)"));
+    add_line(&recording, (struct line_row){FIRST, MAIN, 3, 1, 5000, 10, 5000, 5000});
+    assert_true(
+        finds(&recording, "hot-line", "Line 3 of main (a.py:1) takes 91% of that function's time, with"));
     recording_clear(&recording);
 }
 
