@@ -185,3 +185,25 @@ test("the flame is saved as SVG that holds the names, and as PNG", async (harnes
   assert(drawn[1] > 5);
   assert.equal((await saved("PNG")).subarray(1, 4).toString(), "PNG");
 });
+
+test("the window of time is in the URL, the same in time order and timeline; a link brings it back", async (harness) => {
+  const file = harness.html(sampled(harness));
+  const page = await harness.open(file, { hash: "#view=timeline" });
+  await page.waitForSelector(".tracks .name");
+  await settled(page);
+  const entries = await page.evaluate(() => history.length);
+  for (let i = 0; i < 3; i++) await page.keyboard.press("w");
+  await page.waitForFunction(() => /[#&]w=\d+-\d+/.test(location.hash));
+  const wanted = /w=\d+-\d+/.exec(hash(page))[0];
+  assert.equal(await page.evaluate(() => history.length), entries, "moving makes no entries");
+  await page.evaluate(() => (location.hash = `${location.hash}&view=flame&as=time`.replace("view=timeline&", "")));
+  await settled(page);
+  await page.waitForTimeout(400);
+  assert.match(hash(page), new RegExp(wanted), "time order shows the same");
+  const again = await harness.open(file, { hash: `#view=timeline&${wanted}` });
+  await again.waitForSelector(".tracks .name");
+  await again.waitForTimeout(400);
+  assert.match(hash(again), new RegExp(wanted));
+  await again.keyboard.press("Escape");
+  await again.waitForFunction(() => !/[#&]w=/.test(location.hash));
+});

@@ -107,6 +107,17 @@ const CHECKS = {
   "?": [["", ["?", "?"]]],
 };
 
+/** What a view has once it is there. */
+const READY = {
+  overview: ".findings",
+  flame: "main canvas",
+  sunburst: ".callstack li",
+  table: ".table .rows .row",
+  graph: ".drawing svg .node",
+  source: ".code .rows .row",
+  timeline: ".tracks .name",
+};
+
 test("every key of the help does something, and no other is missing from it", async (harness) => {
   const file = harness.html(harness.golden("sampled.sonde"));
   const page = await harness.open(file, { reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
@@ -124,7 +135,7 @@ test("every key of the help does something, and no other is missing from it", as
       await page.evaluate(() => (location.hash = "#"));
       await page.evaluate(() => document.activeElement.blur());
       await page.evaluate((to) => (location.hash = `#${to}`), where);
-      if (where.includes("graph")) await page.waitForSelector(".drawing svg .node");
+      await page.waitForSelector(READY[/view=(\w*)/.exec(where)?.[1] ?? "overview"]);
       await settled(page);
       for (const key of presses) {
         const before = await state(page);

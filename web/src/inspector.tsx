@@ -1,9 +1,10 @@
 // The selected function: its figures, its callers and callees, its threads and its hottest lines.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { useAnswer } from "./asking";
+import { copyText } from "./files";
 import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour } from "./functions";
 import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
@@ -151,6 +152,7 @@ function Figures({ table, row }: { table: Functions; row: number }): JSX.Element
 function Links({ recording, code }: { recording: Recording; code: number }): JSX.Element {
   const { codes } = recording;
   const file = codes.file(code);
+  const [copied, setCopied] = useState(false);
   const around = () => {
     arrangement.value = "sandwich";
     view.value = "flame";
@@ -167,6 +169,13 @@ function Links({ recording, code }: { recording: Recording; code: number }): JSX
       </button>
       <button type="button" onClick={() => (view.value = "table")}>
         Table
+      </button>
+      <button
+        type="button"
+        title="copy name and place"
+        onClick={async () => setCopied(await copyText([codes.name(code), codes.place(code)].filter(Boolean).join(" ")))}
+      >
+        {copied ? "Copied" : "Copy"}
       </button>
     </p>
   );

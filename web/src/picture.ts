@@ -22,7 +22,7 @@ export class Picture {
   private readonly rectangles: Rectangles;
   private readonly off = new AbortController();
   private readonly watch: ResizeObserver;
-  private readonly camera: Camera;
+  readonly camera: Camera;
   private readonly bar: ScrollBar;
   private goal: { layout: Layout; rectangle: number; from: number; to: number } | null = null;
 

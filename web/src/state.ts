@@ -41,6 +41,8 @@ export const levels = signal(0);
 export const rings = signal(10);
 /** The frame that is zoomed to, or is the sunburst's centre: "view:code.code…" from the outermost on; "" = the whole. */
 export const zoomed = signal("");
+/** The part of the run's time that time order and timeline show; null = all. Nothing else follows it, unlike the range. */
+export const sight = signal<[number, number] | null>(null);
 /** What the rows of the table are: functions, or groups of them. */
 export const grouping = signal("");
 /** The file and the line of the source view; 0 = those of the selection. */
@@ -82,6 +84,7 @@ export function showRecording(number: number): void {
     shown.value = number;
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
+    sight.value = null;
     zoomed.value = "";
   });
 }
@@ -150,6 +153,10 @@ function readRange(text: string): [number, number] | null {
   return parts.length === 2 && parts[0] >= 0 && parts[1] > parts[0] ? [parts[0], parts[1]] : null;
 }
 
+function rangeText(value: [number, number] | null): string {
+  return value ? `${Math.round(value[0])}-${Math.round(value[1])}` : "";
+}
+
 /** A view's own choice that is to be in the URL, said when its file is loaded; what is none of `all` is as it usually is. */
 export function keepChoice<T extends string | number | boolean>(key: string, signal: Signal<T>, all: readonly T[]): void {
   const usual = signal.peek();
@@ -162,7 +169,7 @@ const KEPT: Kept<any>[] = [
   kept("r", shown, number, numberText),
   kept("f", selected, number, numberText),
   kept("q", search, (text) => text, (value) => value),
-  kept("t", range, readRange, (value) => (value ? `${Math.round(value[0])}-${Math.round(value[1])}` : "")),
+  kept("t", range, readRange, rangeText),
   kept("thread", thread, number, numberText),
   kept("process", process, number, numberText),
   kept("idle", idle, flag, flagText),
@@ -176,6 +183,7 @@ const KEPT: Kept<any>[] = [
   kept("cut", cutoff, (text) => Math.min(1, Math.max(0, Number(text) || 0)), (value) => (value ? String(value) : "")),
   kept("levels", levels, number, numberText),
   kept("rings", rings, (text) => Math.min(50, number(text)) || 10, (value) => (value === 10 ? "" : String(value))),
+  kept("w", sight, readRange, rangeText),
   kept("z", zoomed, (text) => text, (value) => value),
   kept("by", grouping, (text) => text, (value) => value),
   kept("file", file, number, numberText),
@@ -203,20 +211,20 @@ function urlText(): string {
   return fields.size ? `#${fields}` : "#";
 }
 
-/** Typing in the search box replaces the entry of the history; all else makes a new one. */
+/** Typing in the search box, and moving along the time, replace the entry of the history; all else makes a new one. */
 export function keepInUrl(): void {
   readUrl();
   addEventListener("popstate", readUrl);
   let before = urlText();
-  let lastSearch = search.value;
+  let [lastSearch, lastSight] = [search.value, sight.value];
   effect(() => {
     const text = urlText();
     if (text === before) return;
     before = text;
-    const typing = lastSearch !== search.value;
-    lastSearch = search.value;
+    const replaces = lastSearch !== search.value || lastSight !== sight.value;
+    [lastSearch, lastSight] = [search.value, sight.value];
     if (text === (location.hash || "#")) return;
-    history[typing ? "replaceState" : "pushState"](null, "", text);
+    history[replaces ? "replaceState" : "pushState"](null, "", text);
   });
 }
 

@@ -17,6 +17,7 @@ import type { Layout, Window } from "../rectangles";
 import { figuresOf, lookOf, pathText, threadsOf, type Stacks } from "../stacks";
 import { arrangement, ask, color, cutoff, dark, fold, levels, matches, printing, problem, range } from "../state";
 import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
+import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
 import type { ViewProps } from "../views";
 import { useZoom, zoomText } from "../zoom";
@@ -53,6 +54,8 @@ interface CanvasProps {
   recording: Recording;
   options: PictureOptions;
   label: string;
+  /** From left to right is time. */
+  isTime?: boolean;
   /** What the layout was made of, where the URL keeps the frame that is zoomed to; the picture's name there. */
   stacks?: Stacks;
   name?: string;
@@ -63,13 +66,20 @@ interface CanvasProps {
 const pictures = new Set<Picture>();
 
 /** One picture. Another layout of the same whole keeps its place. */
-function Canvas({ recording, options, label, stacks, name = "", onKey }: CanvasProps): JSX.Element {
+function Canvas({ recording, options: given, label, isTime = false, stacks, name = "", onKey }: CanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
+  const moved = useSight(() => picture.current?.camera, given.whole, isTime);
+  const onMove = (window: Window) => {
+    given.onMove?.(window);
+    moved();
+  };
+  const options = { ...given, onMove };
   const latest = useRef({ onKey, options });
   latest.current = { onKey, options };
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
+    if (isTime) toSight(made.camera);
     const next = new Walk(made, (rectangle) => latest.current.options.onChoose(rectangle));
     pictures.add(made);
     const off = printing.subscribe(() => made.draw());
@@ -336,7 +346,7 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
     },
     onMove: setWindow,
   };
-  return <Canvas recording={recording} label="stacks in the order of time" options={options} onKey={onTimeKey} />;
+  return <Canvas recording={recording} isTime label="stacks in the order of time" options={options} onKey={onTimeKey} />;
 }
 
 function ThreadChoice({ recording }: { recording: Recording }): JSX.Element | null {

@@ -8,6 +8,7 @@ import { share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { ask, color, dark, idle, matches, printing, problem, range, recording as shownRecording, selected, thread } from "../state";
 import { AXIS, Timeline as Tracks, type Found, type Placed } from "../timeline";
+import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
 import { isOpen, type Track } from "../tracks";
 import type { ViewProps } from "../views";
@@ -78,6 +79,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
   const latest = useRef(recording);
   latest.current = recording;
   const [placed, setPlaced] = useState<Placed[]>([]);
+  const moved = useSight(() => tracks.current?.camera, whole);
   useEffect(() => {
     const made = (tracks.current = new Tracks(canvas.current!, {
       recording,
@@ -86,10 +88,14 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       onHover: (found, event) => describe(latest.current, found, event),
       onChoose: (found) => (selected.value = found?.code ?? 0),
       onRange: (chosen) => (range.value = chosen),
-      onLayout: setPlaced,
+      onLayout: (now) => {
+        setPlaced(now);
+        moved();
+      },
       onFail: (error) => (problem.value = error.message),
       range: () => range.peek(),
     }));
+    toSight(made.camera);
     viewKeys.value = (event) => onKey(made, event);
     const off = printing.subscribe(() => made.draw());
     return () => {
