@@ -99,6 +99,9 @@ test("columns sort both ways, numbers and words", async (harness) => {
   assert.deepEqual(await firstCells(page, "name"), words.toReversed());
   const direction = page.locator("[role=columnheader][aria-sort]");
   assert.equal(await direction.getAttribute("aria-sort"), "descending");
+  const again = await harness.open(small(harness), { hash: hash(page) });
+  await settled(again);
+  assert.deepEqual(await firstCells(again, "name"), words.toReversed(), "the URL has the order");
 });
 
 test("the URL alone brings everything back", async (harness) => {

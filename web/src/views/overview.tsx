@@ -292,7 +292,6 @@ export function Overview({ recording }: ViewProps): JSX.Element {
   return (
     <div class="overview">
       <Damage summary={summary} />
-      <Recordings shown={recording} />
       {isEmpty && <Nothing recording={recording} />}
       {!isEmpty && (
         <section class="wide">
@@ -300,6 +299,7 @@ export function Overview({ recording }: ViewProps): JSX.Element {
           <Findings summary={summary} />
         </section>
       )}
+      <Recordings shown={recording} />
       {table && !isEmpty && <Top title="Most time in itself" table={table} values={table.self} recording={recording} />}
       {table && !isEmpty && <Top title="Most time with what it calls" table={table} values={table.total} recording={recording} />}
       <Facts title="The run" rows={run(summary)} />

@@ -13,7 +13,7 @@ import { functionName, Path, Place, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
-import { ask, grouping, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
+import { ask, grouping, keepChoice, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
 import { selection, showSource, thread, view } from "../state";
 import type { ViewProps } from "../views";
 
@@ -96,7 +96,10 @@ const COLUMNS: Column[] = [
   { name: "module", title: "Module", isText: true },
 ];
 
-const sorting = signal({ column: "self", falling: true });
+/** The column that rows are sorted by, "-" before it when they rise. */
+const sortedBy = signal("self");
+keepChoice("sort", sortedBy, COLUMNS.flatMap(({ name }) => [name, `-${name}`]));
+const sorting = computed(() => ({ column: sortedBy.value.replace("-", ""), falling: sortedBy.value[0] !== "-" }));
 
 /** The functions of a selection, and their rows in the order of the chosen column. */
 interface Sorted {
@@ -175,7 +178,8 @@ const items = computed<Int32Array>(() => {
 
 function sortBy(column: Column): void {
   const { column: name, falling } = sorting.value;
-  sorting.value = { column: column.name, falling: column.name === name ? !falling : !column.isText };
+  const falls = column.name === name ? !falling : !column.isText;
+  sortedBy.value = `${falls ? "" : "-"}${column.name}`;
 }
 
 function figure(column: Column, value: number, whole: number): string {
