@@ -35,7 +35,7 @@ def _functions(thing, seen):
     elif isinstance(thing, _HOLDERS):
         parts = [thing.func]
     elif isinstance(thing, type):
-        return [one for one in _members(thing, seen) if _is_near("children", thing, one)]
+        return _members(thing, seen)
     elif callable(getattr(thing, "__wrapped__", None)):
         parts = [thing.__wrapped__]
     elif isinstance(thing, types.FunctionType):
@@ -48,14 +48,17 @@ def _functions(thing, seen):
 
 
 def _members(kind, seen):
+    """Those of a class's own methods and inner classes."""
+    found = []
     for member in vars(kind).values():
-        inner = isinstance(member, type)
-        if inner and not _is_near("children", kind, member):
-            continue
         try:
-            yield from _functions(member, seen)
+            if not isinstance(member, type):
+                found += [one for one in _functions(member, seen) if _is_near("children", kind, one)]
+            elif _is_near("children", kind, member):
+                found += _functions(member, seen)
         except TypeError:
             continue
+    return found
 
 
 def _name_of(thing):

@@ -1,3 +1,4 @@
+#define PY_SSIZE_T_CLEAN
 #include "binding/line_stats.h"
 
 #include <stdbool.h>

@@ -62,7 +62,7 @@ static int widen(struct line_account *account, uint32_t first, uint32_t last)
 }
 
 /* Code objects are equal when they do the same; here it matters which one it is. */
-static bool has(const struct line_account *account, PyObject *code)
+bool line_account_has(const struct line_account *account, const PyObject *code)
 {
     for (Py_ssize_t i = 0; i < PyList_Size(account->codes); i++)
         if (PyList_GetItem(account->codes, i) == code)
@@ -73,7 +73,7 @@ static bool has(const struct line_account *account, PyObject *code)
 int line_account_add(struct line_account *account, PyObject *code)
 {
     uint32_t first, last;
-    if (has(account, code))
+    if (line_account_has(account, code))
         return 0;
     if (line_codes_span(code, &first, &last) && widen(account, first, last) < 0)
         return -1;
@@ -88,26 +88,22 @@ void line_account_choose(const struct line_account *account)
 
 /* ---- counting ---- */
 
-/* Blocks of a code object: one, unless each thread has its own. */
+/* Blocks of a function: one, unless each thread has its own. */
 static void add_blocks(const struct line_account *account, const struct line_reading *reading,
-                       const struct line_code *function, uint64_t since_ticks, struct arena_line *lines)
+                       uint32_t code_row, uint64_t since_ticks, struct arena_line *lines)
 {
-    if (function->block) {
-        line_reading_add(reading, function->block, since_ticks, lines, account->first_line,
-                         account->line_count);
-        return;
-    }
-    for (uint32_t i = 1; function->code_row && i < reading->arena->line_block_count; i++)
-        if (arena_line_blocks(reading->arena)[i].code == function->code_row)
+    const struct arena_line_block *blocks = arena_line_blocks(reading->arena);
+    for (uint32_t i = 1; i < reading->arena->line_block_count; i++)
+        if (blocks[i].code == code_row)
             line_reading_add(reading, i, since_ticks, lines, account->first_line, account->line_count);
 }
 
-/* Whether a code object before this one has the same rows: then they were read already. */
-static bool was_read(const struct line_account *account, Py_ssize_t place, const struct line_code *function)
+/* Whether a code object before this one has the same row: then it was read already. */
+static bool was_read(const struct line_account *account, Py_ssize_t place, uint32_t code_row)
 {
     for (Py_ssize_t i = 0; i < place; i++) {
         const struct line_code *other = line_codes_find(PyList_GetItem(account->codes, i));
-        if (other && other->block == function->block && other->code_row == function->code_row)
+        if (other && other->code_row == code_row)
             return true;
     }
     return false;
@@ -120,8 +116,8 @@ static void read_counters(const struct line_account *account, const struct line_
     memset(lines, 0, account->line_count * sizeof *lines);
     for (Py_ssize_t i = 0; reading->arena && i < PyList_Size(account->codes); i++) {
         const struct line_code *function = line_codes_find(PyList_GetItem(account->codes, i));
-        if (function && function->code_row && !was_read(account, i, function))
-            add_blocks(account, reading, function, since_ticks, lines);
+        if (function && function->code_row && !was_read(account, i, function->code_row))
+            add_blocks(account, reading, function->code_row, since_ticks, lines);
     }
 }
 
@@ -161,6 +157,22 @@ const struct arena_line *line_account_read(struct line_account *account, const s
     read_counters(account, reading, account->since_ticks, account->room);
     add_difference(account, reading, account->room);
     return account->room;
+}
+
+void line_account_settle(struct line_account *account, const struct line_reading *reading)
+{
+    if (!account->counting)
+        return;
+    read_counters(account, reading, UINT64_MAX, account->room);
+    add_difference(account, reading, account->room);
+    memcpy(account->sums, account->room, account->line_count * sizeof *account->sums);
+}
+
+void line_account_resume(struct line_account *account, const struct line_reading *reading)
+{
+    account->arena = reading->arena;
+    if (account->counting)
+        read_counters(account, reading, UINT64_MAX, account->base);
 }
 
 void line_account_stop(struct line_account *account, const struct line_reading *reading)

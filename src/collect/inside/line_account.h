@@ -31,9 +31,14 @@ int line_account_add(struct line_account *account, PyObject *code);
 
 /* Times the code objects from now on, if nobody did so far. */
 void line_account_choose(const struct line_account *account);
+/* Whether it has the code object. */
+bool line_account_has(const struct line_account *account, const PyObject *code);
 /* Again: nothing. */
 void line_account_start(struct line_account *account, const struct line_reading *reading);
 void line_account_stop(struct line_account *account, const struct line_reading *reading);
+/* Around a change of what its code objects are counted under: what came before is kept, what comes is counted anew. */
+void line_account_settle(struct line_account *account, const struct line_reading *reading);
+void line_account_resume(struct line_account *account, const struct line_reading *reading);
 /* What it counted so far, `line_count` rows; they are the account's, until the next call. */
 const struct arena_line *line_account_read(struct line_account *account, const struct line_reading *reading);
 

@@ -17,6 +17,7 @@ static int (*line_at)(PyObject *, int);
 
 size_t line_codes_extra_offset;
 Py_ssize_t line_codes_extra_index = -1;
+void (*line_codes_naming)(const struct line_code *function, bool done);
 
 static struct trace *trace;
 static struct line_code *known, *free_codes;
@@ -253,7 +254,11 @@ bool line_codes_describe(struct line_code *function)
     PyErr_Fetch(&type, &value, &traceback);
     bool lasting;
     uint32_t first, last;
+    if (line_codes_naming)
+        line_codes_naming(function, false);
     function->code_row = code_table_add(trace, function->code, code, CALLEE_PYTHON, &lasting);
+    if (line_codes_naming)
+        line_codes_naming(function, true);
     bool has_lines = function->code_row && line_codes_span(code, &first, &last) && last - first < SPAN_MAX;
     if (has_lines) {
         function->first_line = first;

@@ -47,6 +47,9 @@ struct line_codes_extra {
 };
 extern size_t line_codes_extra_offset;
 extern Py_ssize_t line_codes_extra_index;
+/* Told before and after a code object gets a row in the arena: it may be that of an older one, where lines were counted
+ * already. NULL = nobody. */
+extern void (*line_codes_naming)(const struct line_code *function, bool done);
 
 /* What is known of a code object; NULL = it was never met. */
 static inline struct line_code *line_codes_find(PyObject *code)

@@ -98,9 +98,8 @@ static int update(struct line_session_object *self)
 static bool opens_by(const struct line_session_object *self, const struct line_code *function)
 {
     for (uint32_t i = 0; self->has_others && i < self->account_count; i++)
-        for (Py_ssize_t k = 0; self->accounts[i].always && k < PyList_Size(self->accounts[i].codes); k++)
-            if ((uint64_t)PyList_GetItem(self->accounts[i].codes, k) == function->code)
-                return true;
+        if (self->accounts[i].always && line_account_has(&self->accounts[i], (PyObject *)function->code))
+            return true;
     return false;
 }
 
@@ -115,6 +114,24 @@ static void on_gate(const struct line_code *function, bool opens)
         if (before == 0 || self->open_gates == 0)
             update_accounts(self);
     }
+}
+
+/* A function gets its row of counters: only what they count from then on is its own. */
+static void on_naming(const struct line_code *function, bool done)
+{
+    struct line_reading reading;
+    if (!sessions || line_reading_init(&reading, line_session_arena(), line_clock_now()) < 0)
+        return;
+    for (struct line_session_object *self = sessions; self; self = self->next)
+        for (uint32_t i = 0; i < self->account_count; i++) {
+            if (!line_account_has(&self->accounts[i], (PyObject *)function->code))
+                continue;
+            if (done)
+                line_account_resume(&self->accounts[i], &reading);
+            else
+                line_account_settle(&self->accounts[i], &reading);
+        }
+    line_reading_clear(&reading);
 }
 
 /* ---- functions ---- */
@@ -150,7 +167,6 @@ static struct line_account *find_account(struct line_session_object *self, PyObj
     return PyErr_Occurred() ? NULL : new_account(self, label);
 }
 
-/* What an account counted with other code objects is settled first. */
 static int add_code(struct line_account *account, PyObject *code, bool always)
 {
     struct line_reading reading;
@@ -158,10 +174,12 @@ static int add_code(struct line_account *account, PyObject *code, bool always)
         PyErr_NoMemory();
         return -1;
     }
-    line_account_stop(account, &reading);
-    line_reading_clear(&reading);
+    line_account_settle(account, &reading);
     account->always |= always;
-    return line_account_add(account, code);
+    int result = line_account_add(account, code);
+    line_account_resume(account, &reading);
+    line_reading_clear(&reading);
+    return result;
 }
 
 static PyObject *session_add(PyObject *object, PyObject *arguments)
@@ -310,6 +328,7 @@ static int session_init(PyObject *object, PyObject *arguments, PyObject *names)
     self->next = sessions;
     sessions = self;
     line_clock_gate = on_gate;
+    line_codes_naming = on_naming;
     return 0;
 }
 
