@@ -1,8 +1,10 @@
-"""Uses of a line profiler, run by test_line_api.py in each Python: python line_cases.py PACKAGES [CASE]
+"""Uses of a line profiler, run by test_line_api.py in each Python:
+
+    python line_cases.py PACKAGES compare|check|CASE...
 
 A function named compare_* uses the class LineProfiler that it is given on a fresh copy of line_workloads. All
 are run with line_profiler's and with sonde's, and what they return must be the same. A function named check_*
-says itself what must hold, of sonde's alone: it is run when its name is given.
+says itself what must hold, of sonde's alone.
 """
 
 import asyncio
@@ -375,6 +377,56 @@ def held_events(work):
     return events
 
 
+def check_beside_a_trace_function(sonde):
+    """A debugger or coverage that is there already goes on as before."""
+    work = fresh()
+    profiler = sonde.LineProfiler(work.leaf)
+    seen = []
+
+    def trace(frame, event, argument):
+        if frame.f_code is work.leaf.__code__:
+            seen.append(event)
+        return trace
+
+    def times():
+        seen.clear()
+        work.leaf(2)
+        return len(seen)
+
+    sys.settrace(trace)
+    try:
+        alone = times()
+        with profiler:
+            beside = times()
+        assert sys.gettrace() is trace
+        afterwards = times()
+        with profiler:
+            again = times()
+    finally:
+        sys.settrace(None)
+    assert alone == beside == afterwards == again > 5, (alone, beside, afterwards, again)
+    with profiler:
+        assert times() == 0
+    assert [row[1] for row in lines(profiler, "leaf").values()] == [3, 9, 6, 3]
+
+
+def check_beside_cprofile(sonde):
+    import cProfile
+
+    work = fresh()
+    profiler = sonde.LineProfiler(work.leaf)
+    calls = cProfile.Profile()
+    calls.enable()
+    work.leaf(1)
+    with profiler:
+        work.leaf(2)
+    work.leaf(3)
+    calls.disable()
+    counts = [entry.callcount for entry in calls.getstats() if entry.code is work.leaf.__code__]
+    assert counts == [3], counts
+    assert [row[1] for row in lines(profiler, "leaf").values()] == [1, 3, 2, 1]
+
+
 def check_functions_that_go(sonde):
     """Functions made and dropped by the thousand, compiled anew each time, are one function of the source."""
     profiler = sonde.LineProfiler()
@@ -497,23 +549,47 @@ def check_units_are_added(sonde):
     assert "Self Time" not in text.getvalue() and re.search(r"\n +2 +11 +2300\.0 ", text.getvalue())
 
 
-def main():
-    packages, case = sys.argv[1], sys.argv[2:]
-    sys.path.insert(0, packages)
-    import sonde
-
-    if case:
-        print(json.dumps(globals()[case[0]](sonde)))
-        return
+def compare(sonde):
     import line_profiler
 
-    results = {}
     for name, function in list(globals().items()):
         if name.startswith("compare_"):
             pair = {}
             for kind in (line_profiler.LineProfiler, sonde.LineProfiler):
                 pair[kind.__module__.partition(".")[0]] = function(kind, fresh())
-            results[name] = pair
+            yield name, pair
+
+
+def check(sonde):
+    """Each in a process of its own, which is forked: that takes less time than to start one."""
+    import traceback
+
+    for name, function in list(globals().items()):
+        if name.startswith("check_"):
+            reader, writer = os.pipe()
+            if os.fork() == 0:
+                try:
+                    result = function(sonde)
+                except BaseException:
+                    result = traceback.format_exc()
+                os.write(writer, json.dumps(result).encode())
+                os._exit(0)
+            os.close(writer)
+            with os.fdopen(reader) as stream:
+                yield name, json.loads(stream.read() or '"it has died"')
+            os.wait()
+
+
+def main():
+    packages, *names = sys.argv[1:]
+    sys.path.insert(0, packages)
+    import sonde
+    import sonde.line_profile
+
+    if names in (["compare"], ["check"]):
+        results = dict(globals()[names[0]](sonde))
+    else:
+        results = {name: globals()[name](sonde) for name in names}
     print(json.dumps(results))
 
 

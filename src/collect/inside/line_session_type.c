@@ -7,7 +7,8 @@
 #include "collect/inside/line_session.h"
 
 /* To switch events on and off costs far more than to leave them on. Who has been enabled so often goes on. */
-#define SWITCHES_MAX 16
+#define SWITCHES_MAX   16
+#define CALIBRATION_NS 10000000u
 
 struct line_session_object {
     PyObject base;
@@ -273,13 +274,18 @@ static PyObject *rows_of(struct line_account *account, const struct line_reading
     return rows;
 }
 
-static struct clock_rate rate_now(const struct arena *arena)
+/* Settled once, so that the same counts always give the same times; that takes a while to be exact. */
+static struct clock_rate find_rate(const struct arena *arena)
 {
+    static struct clock_rate rate;
     bool counter = clock_has_counter();
-    struct clock_pair now = clock_read_pair(counter), start = now;
-    if (arena)
-        start = (struct clock_pair){.ticks = arena->start_ticks, .ns = arena->start_ns};
-    return clock_rate_between(start, now, counter);
+    if (!arena || rate.ns_per_tick > 0)
+        return rate;
+    while (clock_monotonic_ns() - arena->start_ns < CALIBRATION_NS)
+        ;
+    struct clock_pair start = {.ticks = arena->start_ticks, .ns = arena->start_ns};
+    rate = clock_rate_between(start, clock_read_pair(counter), counter);
+    return rate;
 }
 
 static PyObject *session_rows(PyObject *object, PyObject *unused)
@@ -290,7 +296,7 @@ static PyObject *session_rows(PyObject *object, PyObject *unused)
     struct line_reading reading;
     if (line_reading_init(&reading, arena, line_clock_now()) < 0)
         return PyErr_NoMemory();
-    struct clock_rate rate = rate_now(arena);
+    struct clock_rate rate = find_rate(arena);
     PyObject *result = PyList_New(0);
     for (uint32_t i = 0; result && i < self->account_count; i++) {
         PyObject *rows = rows_of(&self->accounts[i], &reading, &rate);

@@ -137,17 +137,42 @@ static void find_possible(const int *before, const int *after)
             possible_offset = i * sizeof(int);
 }
 
-static bool find_places(PyThreadState *state)
+/* What the program has in the slots of the thread, while it is tried out. */
+struct set_aside {
+    struct thread_slot slot;
+    PyObject *trace_object;
+};
+
+/* The place may be found only by using it: so what was there before is taken from a copy. */
+static bool set_aside(PyThreadState *state, struct set_aside *aside)
 {
-    int before[SEARCHED_BYTES / sizeof(int)];
+    char before[THREAD_SLOT_WORDS * sizeof(void *) + sizeof *aside];
+    memcpy(before, state, sizeof before);
     if (!thread_slot_of(state)) {
         interpreter.set_profile_of(state, on_trial, NULL);
         thread_slot_find_function(state, on_trial);
-        interpreter.set_profile_of(state, NULL, NULL);
     }
     struct thread_slot *slot = thread_slot_of(state);
     if (!slot)
         return false;
+    memcpy(aside, before + ((char *)slot - (char *)state), sizeof *aside);
+    interpreter.set_profile_of(state, NULL, NULL);
+    set_trace_of(state, NULL, NULL);
+    return true;
+}
+
+static void put_back(PyThreadState *state, const struct set_aside *aside)
+{
+    if (aside->slot.function)
+        interpreter.set_profile_of(state, aside->slot.function, aside->slot.object);
+    if (aside->slot.trace_function)
+        set_trace_of(state, function_in(&aside->slot), aside->trace_object);
+}
+
+static bool find_places(PyThreadState *state)
+{
+    int before[SEARCHED_BYTES / sizeof(int)];
+    struct thread_slot *slot = thread_slot_of(state);
     memcpy(before, PyInterpreterState_Get(), sizeof before);
     set_trace_of(state, on_trial, NULL);
     on_value = *flag_of(state);
@@ -156,6 +181,15 @@ static bool find_places(PyThreadState *state)
     bool found = function_in(slot) == on_trial && on_value && (interpreter.minor > 9 || possible_offset);
     set_trace_of(state, NULL, NULL);
     return found && (*flag_of(state) == OFF || slot->function);
+}
+
+/* Keeps alive what the slots refer to. */
+static PyObject *object_of(const char *name)
+{
+    PyObject *get = PySys_GetObject(name);
+    PyObject *object = get ? PyObject_CallObject(get, NULL) : NULL;
+    PyErr_Clear();
+    return object;
 }
 
 int line_trace_slot_init(interpreter_profile_function *function, char *why, size_t why_bytes)
@@ -167,15 +201,20 @@ int line_trace_slot_init(interpreter_profile_function *function, char *why, size
     *(void **)&line_of_frame = interpreter_find("PyFrame_GetLineNumber");
     own_function = on_trial;
     trial_offsets = (UINT64_C(1) << FRAME_BYTES / sizeof(int)) - 1;
-    bool works = set_trace_of && line_of_frame && find_places(state) && count_lines(true) == 3 &&
-                 count_lines(false) == 0 && trial_offsets;
+    PyObject *profile = object_of("getprofile"), *trace = object_of("gettrace");
+    struct set_aside aside = {0};
+    bool works = set_trace_of && line_of_frame && set_aside(state, &aside) && find_places(state) &&
+                 count_lines(true) == 3 && count_lines(false) == 0 && trial_offsets;
+    if (works && interpreter.minor > 9) /* in 3.9 it has been let go of */
+        put_in(thread_slot_of(state), NULL);
+    put_back(state, &aside);
+    Py_XDECREF(profile);
+    Py_XDECREF(trace);
     if (!works) {
         snprintf(why, why_bytes, "this CPython keeps its trace functions in a form that sonde does not know");
         return -1;
     }
     line_trace_slot_line_offset = (size_t)__builtin_ctzll(trial_offsets) * sizeof(int);
     own_function = function;
-    if (interpreter.minor > 9) /* in 3.9 it has been let go of */
-        put_in(thread_slot_of(state), NULL);
     return 0;
 }
