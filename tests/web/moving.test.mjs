@@ -19,8 +19,13 @@ test("a click zooms, Escape shows the whole, Back takes the selection back", asy
   await page.keyboard.press("Escape");
   await page.waitForTimeout(250);
   assert.match(await pointAt(page, 0.99, 1), /^worker/);
+  assert.match(hash(page), /f=\d+/, "the selection is kept");
+  await page.keyboard.press("Escape");
+  await settled(page);
+  assert.doesNotMatch(hash(page), /f=\d+/, "the second time it is forgotten");
   await page.goBack();
   await settled(page);
+  assert.match(hash(page), /f=\d+/, "Back brings it back");
   assert.equal(await page.locator("nav [aria-current=page]").innerText(), "Flame");
 });
 

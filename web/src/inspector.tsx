@@ -9,7 +9,7 @@ import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour 
 import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
-import { arrangement, percent, selected, selection, showSource, view } from "./state";
+import { arrangement, percent, selected, selection, showSource, view, wholeWords } from "./state";
 
 const MOST = 12;
 
@@ -145,6 +145,7 @@ function Figures({ table, row }: { table: Functions; row: number }): JSX.Element
       <dt>{table.sampled ? "samples" : "calls"}</dt>
       <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
       <dd>{table.sampled ? `${count(table.samples[row])} self` : perCall(table, row)}</dd>
+      <dt class="of">per cent of {wholeWords(whole)}</dt>
     </dl>
   );
 }

@@ -62,7 +62,7 @@ function onKey(event: KeyboardEvent): void {
   }
   const chosen = VIEWS["1234567890".indexOf(event.key)];
   if (chosen) view.value = chosen.name;
-  else if (viewKeys.value?.(event)) event.preventDefault();
+  else if (!(helpShown.value && event.key === "Escape") && viewKeys.value?.(event)) event.preventDefault();
   else if (ACTIONS[event.key]) {
     ACTIONS[event.key]();
     event.preventDefault();

@@ -110,6 +110,13 @@ export class Picture {
     this.camera.move({ from, to, top: newTop }, smoothly);
   }
 
+  /** Shows the whole again; false when it is shown already. */
+  leave(): boolean {
+    if (this.camera.seesWhole()) return false;
+    this.reset();
+    return true;
+  }
+
   reset(): void {
     this.goal = null;
     this.camera.reset();

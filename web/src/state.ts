@@ -4,6 +4,7 @@
 import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 
 import type { Engine, Request } from "./engine";
+import { time } from "./numbers";
 import type { Recording } from "./recording";
 
 export const engine = signal<Engine | null>(null);
@@ -76,6 +77,11 @@ export function titleOf({ number, summary }: Recording): string {
   const name = base(summary.name);
   const isUnique = recordings.value.every((one) => one.number === number || base(one.summary.name) !== name);
   return isUnique && name ? name : summary.name;
+}
+
+/** What shares are of: "12.4 s", and when not all is shown, that. */
+export function wholeWords(whole: number): string {
+  return `${time(whole)}${range.value || thread.value || process.value ? " in the selection" : ""}`;
 }
 
 /** Shows another of the recordings; what was chosen in the last one has no meaning there. */

@@ -144,7 +144,7 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
     const made = (picture.current = new Picture(canvas.current!, options));
     const off = printing.subscribe(() => made.draw());
     viewKeys.value = (event) => {
-      if (event.key === "Escape") made.reset();
+      if (event.key === "Escape") return made.leave();
       return !event.key.startsWith("Arrow") && made.onKey(event);
     };
     return () => {

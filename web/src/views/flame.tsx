@@ -20,7 +20,7 @@ import { recording as shownRecording, selected, selection, thread, upwards, zoom
 import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
 import type { ViewProps } from "../views";
-import { useZoom, zoomText } from "../zoom";
+import { useZoom, zoomedIn, zoomText } from "../zoom";
 
 const ARRANGEMENTS = [
   { name: "top-down", title: "Top-down" },
@@ -188,16 +188,17 @@ export async function copyStack(recording: Recording, stacks: Stacks, rectangle:
   return copied ? `the stack of ${name} is in the clipboard` : "this browser lets no page copy";
 }
 
-function onStackKey(recording: Recording, stacks: Stacks) {
+function onStackKey(recording: Recording, stacks: Stacks, name = "") {
   return (picture: Picture, event: KeyboardEvent): boolean => {
-    const rectangle = picture.largestOf(selected.value);
-    if (event.key === "Enter" && rectangle > 0) picture.choose(rectangle);
-    else if (event.key === "c" && rectangle > 0)
-      void copyStack(recording, stacks, rectangle).then((words) => (done.value = words));
-    else {
-      if (event.key === "Escape") picture.reset();
-      return false;
-    }
+    const largest = picture.largestOf(selected.value);
+    const at = zoomedIn(name, stacks);
+    // The frame that was clicked, while it is the selection's; else the largest of the selection.
+    const copied = at && stacks.code[at] === selected.value ? at : largest;
+    if (event.key === "Escape") return picture.leave();
+    if (event.key === "Enter" && largest > 0) picture.choose(largest);
+    else if (event.key === "c" && copied > 0)
+      void copyStack(recording, stacks, copied).then((words) => (done.value = words));
+    else return false;
     return true;
   };
 }
@@ -230,7 +231,7 @@ function Tree({ recording, name }: { recording: Recording; name: string }): JSX.
         stacks={stacks}
         name={kind.name}
         options={optionsOf(recording, stacks, layout, kind)}
-        onKey={onStackKey(recording, stacks)}
+        onKey={onStackKey(recording, stacks, kind.name)}
       />
     </>
   );
@@ -323,8 +324,7 @@ function timeFigures(recording: Recording, layout: TimeLayout, rectangle: number
 }
 
 function onTimeKey(picture: Picture, event: KeyboardEvent): boolean {
-  if (event.key === "Escape") picture.reset();
-  return false;
+  return event.key === "Escape" && picture.leave();
 }
 
 function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null {

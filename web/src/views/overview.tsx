@@ -8,7 +8,7 @@ import { functions, type Functions } from "../functions";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
-import { arrangement, idle, other, recordings, selected, showRecording, titleOf, view } from "../state";
+import { arrangement, idle, other, recordings, selected, showRecording, titleOf, view, wholeWords } from "../state";
 import type { ViewProps } from "../views";
 
 const NOTE_LOSS = 1;
@@ -184,7 +184,9 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
   const largest = values[order[0]] || 1;
   return (
     <section>
-      <h2>{title}</h2>
+      <h2>
+        {title} <small>per cent of {wholeWords(table.totalNs)}</small>
+      </h2>
       <ol class="bars">
         {Array.from(order.subarray(0, TOP), (row) => (
           <li key={row}>

@@ -48,6 +48,12 @@ function ringsLook(recording: Recording, stacks: Stacks, centre: number): RingsL
   };
 }
 
+/** What a frame calls, the hottest first, however the frames lie. */
+function hottestIn(stacks: Stacks, rectangle: number, most: number): number[] {
+  const found = childrenOf(stacks, rectangle, Infinity);
+  return found.sort((a, b) => stacks.size[b] - stacks.size[a] || a - b).slice(0, most);
+}
+
 interface PartsProps {
   recording: Recording;
   stacks: Stacks;
@@ -79,7 +85,7 @@ function CallStack(props: PartsProps): JSX.Element {
   const upTo = hovered.value > 0 && hovered.value < stacks.code.length ? hovered.value : centre;
   const path = [0, ...pathTo(stacks, upTo)];
   const shown = path.length > 60 ? [...path.slice(0, 10), ...path.slice(-50)] : path;
-  const children = childrenOf(stacks, centre, 15);
+  const children = hottestIn(stacks, centre, 15);
   return (
     <section class="callstack" aria-label="call stack">
       <h3>Call stack</h3>
@@ -148,7 +154,7 @@ function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Elemen
 
 /** Up: out; down: to the hottest callee; left and right: to the neighbours; Enter: to the selection; Esc: all. */
 function onKey(stacks: Stacks, centre: number, onCentre: (rectangle: number) => void, event: KeyboardEvent): boolean {
-  const [child] = childrenOf(stacks, centre, 1);
+  const [child] = hottestIn(stacks, centre, 1);
   const beside = (at: number) => (at > 0 && stacks.parent[at] === stacks.parent[centre] ? at : centre);
   const targets: Record<string, () => number | undefined> = {
     ArrowUp: () => stacks.parent[centre],
@@ -161,7 +167,8 @@ function onKey(stacks: Stacks, centre: number, onCentre: (rectangle: number) => 
   };
   const target = targets[event.key]?.();
   if (target !== undefined && target !== centre) onCentre(target);
-  return event.key in targets && event.key !== "Escape";
+  else if (event.key === "Escape") return false;
+  return event.key in targets;
 }
 
 function largestOf(stacks: Stacks, code: number): number | undefined {

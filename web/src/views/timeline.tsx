@@ -66,10 +66,9 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
 
 function onKey(tracks: Tracks, event: KeyboardEvent): boolean {
   if (event.key === "Enter" && range.value) tracks.zoomTo(range.value);
-  else if (event.key === "Escape") {
-    tracks.camera.reset();
-    return false;
-  } else return tracks.camera.onKey(event, 60);
+  else if (event.key !== "Escape") return tracks.camera.onKey(event, 60);
+  else if (tracks.camera.seesWhole()) return false;
+  else tracks.camera.reset();
   return true;
 }
 
