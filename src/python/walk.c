@@ -26,6 +26,7 @@ struct walking {
     bool trusted;            /* what the chain names from here on is mapped */
     bool outside;            /* the last frame met was where C called */
     bool at_top;             /* no frame on the data stack has been met */
+    bool unproved;           /* no evaluator's record has confirmed the innermost frames yet: 3.11, 3.12 */
     bool full;               /* it ended because there was no more room */
     uint64_t calling_cframe; /* of the evaluator that called the one that we are in: 3.11, 3.12 */
 };
@@ -56,7 +57,7 @@ static bool give(struct walking *w, uint64_t frame, uint64_t code, int64_t offse
     if (result->depth < w->capacity)
         w->frames[result->count++] = (struct walk_frame){code, frame, (int32_t)offset, flags};
     else
-        w->full = w->thread->stop_when_full;
+        w->full = w->thread->stop_when_full && !w->unproved;
     result->depth++;
     return !w->full;
 }
@@ -265,8 +266,10 @@ static bool leave_evaluator(struct walking *w, const struct found *found)
         return true;
     if (!read_cframe(w, calling, &frame))
         return false;
-    if (frame == found->previous)
+    if (frame == found->previous) {
+        w->unproved = false;
         return true;
+    }
     w->calling_cframe = calling;
     return is_passed_through(w, found) || reject(w, WALK_BAD_ENTRY);
 }
@@ -322,6 +325,7 @@ static bool take_python_frame(struct walking *w, const struct found *found)
     if (!settle_in_doubt(w, found, &shape))
         return false;
     bool generator = found->owner == LAYOUT_OWNED_BY_GENERATOR;
+    w->unproved &= w->result.depth || offset < 0; /* a frame that has begun is linked */
     w->outside = false;
     w->boundary = (generator && w->boundary) || found->entry;
     if (shape.first_traceable_bytes >= shape.instructions_bytes)
@@ -393,12 +397,14 @@ static bool begin_stack(struct walking *w, uint64_t *frame)
 
 /* What the outermost frame proves is that the chain did not end too early. One that fills the array has not ended;
  * that each of its frames is where it says is proved by the frame below, the last one's by the first that has no room:
- * it was placed on the data stack, too. Wrong links are made where a frame is being pushed, which is the innermost
- * one, so that what lies further out than the array reaches can add no doubt. */
+ * it was placed on the data stack, too. Wrong links are those of the innermost frame while it is being pushed; on 3.11
+ * and 3.12 they may leave out generators, which are not on the data stack. The record of the evaluator that runs it tells
+ * (leave_evaluator), so a walk from a frame that has not begun goes on until then, room or not. */
 static void walk_data_stack(struct walking *w)
 {
     uint64_t frame;
     w->boundary = w->at_top = w->outside = true;
+    w->unproved = w->layout->chain == LAYOUT_CFRAMES;
     bool ended = begin_stack(w, &frame) && follow_frames(w, frame);
     if (!ended && !w->full)
         return;

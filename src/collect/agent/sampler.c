@@ -51,6 +51,7 @@ static struct sampled_process process; /* pid 0 = not sampled */
 static uint64_t unseen_since_ns;       /* since when nobody has looked at it */
 static sampler_open_area *open_area;
 static uint32_t forking; /* the child has not left its fork yet, and still writes to the inherited area */
+static uint32_t leaving; /* the program is about to become another one */
 static uint32_t paused;
 static uint32_t sending; /* the sampler is about to send a signal */
 static bool is_main;     /* the process that the recorder started */
@@ -291,7 +292,7 @@ static void await_first_look(void)
                                    .tv_nsec = (long)(watch.next_ns % 1000000000u)};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if ((uint64_t)getppid() == process.pid)
-        syscall(SYS_futex, &paused, FUTEX_WAIT_BITSET, 0, &until, NULL, FUTEX_BITSET_MATCH_ANY);
+        syscall(SYS_futex, &leaving, FUTEX_WAIT_BITSET, 0, &until, NULL, FUTEX_BITSET_MATCH_ANY);
     prctl(PR_SET_PDEATHSIG, 0ul);
 }
 
@@ -301,7 +302,7 @@ static bool come_late(void)
     await_first_look();
     while (__atomic_load_n(&forking, __ATOMIC_ACQUIRE) && (uint64_t)getppid() == process.pid)
         sched_yield();
-    if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST) || (uint64_t)getppid() != process.pid)
+    if (__atomic_load_n(&leaving, __ATOMIC_SEQ_CST) || (uint64_t)getppid() != process.pid)
         return false;
     leave_area();
     watch.area = area;
@@ -408,7 +409,7 @@ void sampler_after_fork(void)
     process.pid = (uint64_t)getpid();
     process.since = clock_read_pair(!inherited->ns_per_tick);
     unseen_since_ns = process.since.ns;
-    paused = sending = 0;
+    paused = sending = leaving = 0;
     forking = 1;
     is_main = false;
     states.look = 0;
@@ -430,8 +431,9 @@ void sampler_before_exec(void)
     if (!is_our_process())
         return;
     pause_sampler();
+    __atomic_store_n(&leaving, 1, __ATOMIC_SEQ_CST);
     if (!area) /* it need not come at all */
-        syscall(SYS_futex, &paused, FUTEX_WAKE, 1, NULL, NULL, 0);
+        syscall(SYS_futex, &leaving, FUTEX_WAKE, 1, NULL, NULL, 0);
     own_signal_before_exec();
 }
 
@@ -444,6 +446,7 @@ void sampler_exec_failed(void)
     uint64_t until_ns = clock_monotonic_ns() + SENDER_PATIENCE_NS;
     while (!area && sampler_process_is_there() && clock_monotonic_ns() < until_ns)
         sched_yield(); /* it makes the area just now, or ends */
+    __atomic_store_n(&leaving, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&paused, 0, __ATOMIC_SEQ_CST);
     if (!sampler_process_is_there() && (area ? !area->stop : inherited != NULL)) {
         unseen_since_ns = clock_monotonic_ns();
