@@ -101,20 +101,33 @@ def test_native_stacks(launch):
     assert any("libc" in text for text in found.data["strings"])
 
 
+def sampled_shares(launch, rate):
+    """Samples of each function, and what the program itself says of its time."""
+    with running(launch, launch.program("shares.py"), "3", "10") as process:
+        assert attach(launch, process.pid, rate=rate).returncode == 0
+        spent = dict(zip(("most", "some", "few"), map(int, ends_well(process).split())))
+    return Samples(launch.folder / "out.sonde"), spent
+
+
 def test_shares(launch):
     """As in launch mode, but for the beginning: the shares repeat every 10 ms. Where the sampler had to
     wait for a CPU one look stands for several instants, which are then not independent."""
-    with running(launch, launch.program("shares.py"), "3", "10") as process:
-        assert attach(launch, process.pid, rate=2000).returncode == 0
-        spent = dict(zip(("most", "some", "few"), map(int, ends_well(process).split())))
-    found = Samples(launch.folder / "out.sonde")
-    counts, looks = found.counts(*spent), int(found.data["meta"]["achieved_hz"])
-    instants_each = max(1, 2000 / looks)
+    rate = 2000
+    for _ in range(3):
+        found, spent = sampled_shares(launch, rate)
+        looks = int(found.data["meta"]["achieved_hz"])
+        if looks > rate / 4:
+            break
+    else:
+        pytest.skip(f"this machine has too much to do: {looks} looks a second")
+    counts, instants_each = found.counts(*spent), max(1, rate / looks)
     total = sum(counts.values())
+    together = sum(row.count**2 for row in found.rows if row.running) / total
     assert total > 1000
     for name, nanoseconds in spent.items():
         share = nanoseconds / sum(spent.values())
-        deviation = math.sqrt(total * share * (1 - share) * (2 * instants_each - 1)) + 0.002 * total
+        variance = total * share * (1 - share) * max(2 * instants_each - 1, together)
+        deviation = math.sqrt(variance) + 0.002 * total
         assert abs(counts[name] - total * share) < DEVIATIONS * deviation, (name, share, counts, looks)
 
 
