@@ -13,8 +13,9 @@
 #include "show/lines_text.h"
 #include "store/recording.h"
 
-#define MEMORY_BYTES ((int64_t)64 << 20)
-#define HOT_MAX      1000
+#define MEMORY_BYTES     ((int64_t)64 << 20)
+#define SAMPLE_PERIOD_NS 1000000
+#define HOT_MAX          1000
 
 struct values {
     const char *output;
@@ -46,11 +47,18 @@ static int check(const struct values *values, struct err *err)
     return lines_text_check_unit(values->unit, err);
 }
 
+/* What is named needs no samples. */
+static int64_t wanted_hot(const struct values *values)
+{
+    return values->functions.count ? 0 : values->hot;
+}
+
 static void put_settings(const struct values *values, struct bytes *out)
 {
     bytes_putf(out, "lines=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->follow,
                values->threads, MEMORY_BYTES);
-    bytes_putf(out, "hot=%" PRId64 "\n", values->functions.count ? 0 : values->hot);
+    if (wanted_hot(values))
+        bytes_putf(out, "hot=%" PRId64 "\nsample_period_ns=%d\n", wanted_hot(values), SAMPLE_PERIOD_NS);
     if (values->setup)
         bytes_putf(out, "setup=%s\n", values->setup);
     for (size_t i = 0; i < values->functions.count; i++)
@@ -99,6 +107,7 @@ static int run_line(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
+        .hot = (uint32_t)wanted_hot(values),
         .embed_source = values->embed_source,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };

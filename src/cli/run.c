@@ -384,6 +384,7 @@ static int record(struct making *making, struct err *err)
         .describe = redact_words,
         .refused = run_tell_refusal,
         .duration_ns = making->options->duration_ns,
+        .hot = making->options->hot,
         .ends_at_interrupt = making->options->rate_hz > 0,
         .context = making,
         .progress = making->options->rate_hz && progress_is_wanted() ? tell_progress : NULL,

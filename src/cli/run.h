@@ -32,6 +32,7 @@ struct run_options {
     struct target_request target;
     bool native;   /* of a process that ran already: native frames, too */
     bool tasks;    /* likewise: the tasks of asyncio */
+    uint32_t hot;  /* lines are timed of so many functions that samples find */
     bool children; /* of a process that ran already: those that it starts are sampled, too */
 };
 

@@ -155,6 +155,7 @@ static const struct agent agent = {
     .version = AGENT_VERSION,
     .session = &session,
     .open_arena = open_arena,
+    .watch = sampler_watch,
     .call_at_fork = call_at_fork,
 };
 

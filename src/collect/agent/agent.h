@@ -23,6 +23,9 @@ struct agent {
     /* A new shared arena for calls or for lines (SESSION_HELLO, SESSION_LINES), announced to the recorder; NULL when
      * that failed. Async-signal-safe. */
     struct arena *(*open_arena)(uint32_t python, enum session_message purpose);
+    /* While the process is sampled, `changed` is called, in signal handlers, when the word has changed, until it has
+     * returned 0. NULL = no more. */
+    void (*watch)(const uint32_t *word, int (*changed)(void));
     /* What to call before every fork, and in its child before fork returns. */
     void (*call_at_fork)(void (*before)(void), void (*child)(void));
 };

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/map.h"
+
 #define ALIGNMENT 64u
 
 static uint64_t align(uint64_t at)
@@ -154,6 +156,11 @@ struct arena_line arena_open_line(const struct arena_line_call *call, uint64_t e
         .total_ticks = more(elapsed, call->recursion_ticks),
         .self_ticks = more(elapsed, call->callee_ticks),
     };
+}
+
+uint64_t arena_request(const char *file, const char *name, uint32_t first_line)
+{
+    return (map_hash_bytes(file, strlen(file)) * 31 + map_hash_bytes(name, strlen(name))) * 31 + first_line;
 }
 
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size)

@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARENA_MAGIC   0x616e6572612d6473u
-#define ARENA_VERSION 2u
+#define ARENA_MAGIC    0x616e6572612d6473u
+#define ARENA_VERSION  2u
+#define ARENA_REQUESTS 1024
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
 struct arena_limits {
@@ -46,13 +47,15 @@ struct arena {
     uint32_t line_count, line_block_count, line_call_count;
 
     /* losses */
-    uint64_t lost_calls;     /* charged to their caller because the node or code table was full */
-    uint64_t lost_threads;   /* threads without a row: not recorded */
-    uint64_t merged_threads; /* threads that share the row of one that had ended */
-    uint64_t kept_bytes;     /* of code objects that are kept alive */
-    uint64_t resyncs;        /* stacks rebuilt because a switch was noticed late (greenlets) */
-    uint64_t lost_lines;     /* calls whose lines were not timed because a table was full */
-    uint32_t remark;         /* text: what the collector could not do; 0 = nothing */
+    uint64_t lost_calls;               /* charged to their caller because the node or code table was full */
+    uint64_t lost_threads;             /* threads without a row: not recorded */
+    uint64_t merged_threads;           /* threads that share the row of one that had ended */
+    uint64_t kept_bytes;               /* of code objects that are kept alive */
+    uint64_t resyncs;                  /* stacks rebuilt because a switch was noticed late (greenlets) */
+    uint64_t lost_lines;               /* calls whose lines were not timed because a table was full */
+    uint32_t request_count;            /* written by the recorder, as are: */
+    uint64_t requests[ARENA_REQUESTS]; /* functions whose lines are to be timed, as arena_request has them */
+    uint32_t remark;                   /* text: what the collector could not do; 0 = nothing */
 };
 
 struct arena_thread {
@@ -133,7 +136,7 @@ struct arena_line_call {
     uint64_t begin_ticks; /* of the call */
     uint64_t owner;       /* the target's own */
     uint32_t rest;        /* 1 = the line goes on after a yield: no hit of its own */
-    uint32_t reserved;
+    uint32_t midway;      /* 1 = it was going on already when its function was chosen */
 };
 
 _Static_assert(sizeof(struct arena_line_call) == 96, "both sides agree on the layout");
@@ -190,6 +193,8 @@ uint32_t arena_add_line_calls(struct arena *arena, uint32_t count);
 void arena_settle_line_calls(struct arena_line_call *calls, uint32_t depth, uint64_t end_ticks);
 /* What the line of a settled call has taken by then. */
 struct arena_line arena_open_line(const struct arena_line_call *call, uint64_t end_ticks);
+/* What stands for a function in a request. */
+uint64_t arena_request(const char *file, const char *name, uint32_t first_line);
 /* A counted string (u32 size, bytes); texts longer than ARENA_TEXT_MAX are cut. 0 for "" or when full. */
 #define ARENA_TEXT_MAX 4096u
 uint32_t arena_add_text(struct arena *arena, const char *text, size_t size);

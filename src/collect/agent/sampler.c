@@ -95,6 +95,26 @@ static void note_cost(struct sample_slot *slot, uint64_t begin, uint64_t cpu_beg
     __atomic_fetch_add(&area->handler_ticks, ticks, __ATOMIC_RELAXED);
 }
 
+static const uint32_t *watched_word;
+static uint32_t watched_value;
+static int (*watched_changed)(void);
+
+void sampler_watch(const uint32_t *word, int (*changed)(void))
+{
+    __atomic_store_n(&watched_word, NULL, __ATOMIC_SEQ_CST);
+    watched_value = 0;
+    watched_changed = changed;
+    __atomic_store_n(&watched_word, word, __ATOMIC_SEQ_CST);
+}
+
+static void look_at_word(void)
+{
+    const uint32_t *word = __atomic_load_n(&watched_word, __ATOMIC_SEQ_CST);
+    uint32_t value = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;
+    if (value != watched_value && word && watched_changed() == 0)
+        watched_value = value;
+}
+
 static void answer(struct sample_slot *slot, const ucontext_t *context)
 {
     uint32_t unused = 0;
@@ -106,6 +126,7 @@ static void answer(struct sample_slot *slot, const ucontext_t *context)
         __atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
     }
     note_cost(slot, begin, cpu_begin_ns);
+    look_at_word();
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

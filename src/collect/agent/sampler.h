@@ -44,4 +44,7 @@ void sampler_note_unfollowed(void);
 void sampler_before_exec(void);
 void sampler_exec_failed(void);
 
+/* See agent.h. */
+void sampler_watch(const uint32_t *word, int (*changed)(void));
+
 #endif

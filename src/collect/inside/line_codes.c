@@ -8,7 +8,8 @@
 #include "collect/inside/code_table.h"
 #include "collect/inside/line_clock.h"
 
-#define POOL_CODES 256     /* made at a time */
+#define POOL_CODES 256 /* made at a time */
+#define LOOKS_MAX  256
 #define SPAN_MAX   1000000 /* lines of one function */
 
 static Py_ssize_t (*request_index)(freefunc);
@@ -21,13 +22,19 @@ void (*line_codes_naming)(const struct line_code *function, bool done);
 
 static struct trace *trace;
 static struct line_code *known, *free_codes;
-static struct line_code other; /* of all that do not concern us */
+static struct line_code others[LOOKS_MAX]; /* of all that do not concern us: those of each look */
+struct line_code *line_codes_other = others;
 static struct line_code comprehension = {.is_comprehension = true};
 static struct table blocks; /* (row of the function, thread, first line) → block */
 
+static bool is_other(const struct line_code *function)
+{
+    return function >= others && function < others + LOOKS_MAX;
+}
+
 static bool is_shared(const struct line_code *function)
 {
-    return function == &other || function == &comprehension;
+    return is_other(function) || function == &comprehension;
 }
 
 static void forget(void *extra)
@@ -49,7 +56,7 @@ static size_t find_offset(PyObject *code, const char *before, size_t bytes)
     for (size_t at = sizeof(PyObject); at + sizeof(void *) <= bytes; at += sizeof(void *)) {
         const struct line_codes_extra *table = *(const struct line_codes_extra **)((char *)code + at);
         if (table && memcmp((char *)code + at, before + at, sizeof table) != 0 &&
-            table->count > line_codes_extra_index && table->known[line_codes_extra_index] == &other)
+            table->count > line_codes_extra_index && table->known[line_codes_extra_index] == line_codes_other)
             return at;
     }
     return 0;
@@ -65,7 +72,7 @@ static size_t try_out(void)
         bytes = sizeof before;
     if (bytes)
         memcpy(before, code, bytes);
-    if (bytes && set_extra(code, line_codes_extra_index, &other) == 0)
+    if (bytes && set_extra(code, line_codes_extra_index, line_codes_other) == 0)
         found = find_offset(code, before, bytes);
     Py_XDECREF(size);
     Py_XDECREF(code);
@@ -141,10 +148,10 @@ bool line_codes_is_comprehension(PyObject *code)
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
 {
     struct line_code *function = line_codes_find(code);
-    if (function && function->choice >= choice)
+    if (function && function->choice >= choice && !line_codes_is_stale(function))
         return function;
     if (choice == LINE_OTHER)
-        function = line_codes_is_comprehension(code) ? &comprehension : &other;
+        function = line_codes_is_comprehension(code) ? &comprehension : line_codes_other;
     else if (!function || is_shared(function))
         function = new_code();
     if (!function || set_extra(code, line_codes_extra_index, function) < 0) {
@@ -156,6 +163,17 @@ struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
         function->choice = choice;
     }
     return function;
+}
+
+bool line_codes_is_stale(const struct line_code *function)
+{
+    return is_other(function) && function != line_codes_other;
+}
+
+void line_codes_forget_others(void)
+{
+    if (line_codes_other < others + LOOKS_MAX - 1)
+        line_codes_other++;
 }
 
 struct line_code *line_codes_first(void)

@@ -60,6 +60,11 @@ static inline struct line_code *line_codes_find(PyObject *code)
 }
 /* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. Called without an exception. */
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice);
+/* What all are known as that have been looked at and do not concern us. They can be forgotten: then each is stale, and
+ * is to be looked at again. */
+extern struct line_code *line_codes_other;
+void line_codes_forget_others(void);
+bool line_codes_is_stale(const struct line_code *function);
 /* All that are known as something else than LINE_OTHER. */
 struct line_code *line_codes_first(void);
 /* From now on none is chosen, and no call of one is going on. */

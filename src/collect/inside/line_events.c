@@ -75,6 +75,11 @@ static __attribute__((noinline)) void look_again(uint64_t now)
     PyErr_Restore(type, value, traceback);
 }
 
+void line_events_look_again(void)
+{
+    look_again(line_clock_now());
+}
+
 static inline void look_again_if_due(uint64_t now)
 {
     if (__builtin_expect(now >= again.due_ticks, 0))
@@ -127,7 +132,7 @@ static PyObject *enter(PyObject *code, PyObject *offset)
 {
     uint64_t now = line_clock_now();
     struct line_code *function = line_codes_find(code);
-    if (!function)
+    if (!function || line_codes_is_stale(function))
         function = line_session_look(code, PyEval_GetGlobals());
     if (!function)
         return not_again();

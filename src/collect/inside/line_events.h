@@ -18,5 +18,7 @@ int line_events_begin(char *why, size_t why_bytes);
 void line_events_end(void);
 /* The code's function has become a chosen one. */
 void line_events_choose(PyObject *code);
+/* Looks at all functions once more, when they are called next. */
+void line_events_look_again(void);
 
 #endif

@@ -27,6 +27,13 @@ static void take_call(struct line_thread *thread, struct arena_line_call *call, 
         line_clock_go_on(call, line);
 }
 
+/* The hook has not seen the call begin, and will not see it end. */
+static void end_midway(struct line_thread *thread, const struct arena_line_call *call, uint64_t now)
+{
+    line_clock_leave(thread, (struct line_code *)call->owner, now);
+    line_trace_slot_switch(PyThreadState_Get(), false);
+}
+
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     uint64_t now = line_clock_now();
@@ -37,6 +44,8 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
             line_clock_line(call, line_trace_slot_line(frame), now);
         else if (what == EVENT_CALL)
             take_call(thread, call, frame);
+        else if (what == EVENT_RETURN && call->midway)
+            end_midway(thread, call, now);
     }
     return __builtin_expect(object != NULL, 0) ? line_trace_slot_pass_on(object, frame, what, argument) : 0;
 }
@@ -91,7 +100,7 @@ static __attribute__((noinline)) PyObject *evaluate_known(PyThreadState *state, 
                                                           struct line_code *function)
 {
     PyObject *code = interpreter_evaluated_code(frame);
-    if (!function)
+    if (!function || line_codes_is_stale(function))
         function = line_session_look(code, globals_of(frame));
     if (function && function->choice == LINE_CHOSEN)
         return evaluate_chosen(state, frame, throwing, function);
@@ -105,8 +114,7 @@ static __attribute__((noinline)) PyObject *evaluate_known(PyThreadState *state, 
 static PyObject *evaluate(PyThreadState *state, void *frame, int throwing)
 {
     struct line_code *function = line_codes_find(interpreter_evaluated_code(frame));
-    if (__builtin_expect(function && function->choice == LINE_OTHER && !line_clock_in_line(line_clock_own),
-                         1))
+    if (__builtin_expect(function == line_codes_other && !line_clock_in_line(line_clock_own), 1))
         return frame_hook_inner(state, frame, throwing);
     return evaluate_known(state, frame, throwing, function);
 }
@@ -121,6 +129,21 @@ static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing)
         "the program recursed so deeply that lines below were counted with those of the function "
         "that called them, or not at all");
     return result;
+}
+
+void line_hook_begin_running(PyObject *code, PyObject *frame)
+{
+    struct line_code *function = line_codes_find(code);
+    struct line_thread *thread = (PyObject *)PyEval_GetFrame() == frame ? line_clock_thread() : NULL;
+    if (!thread || !function || function->open)
+        return;
+    if (!function->line_count)
+        line_codes_describe(function);
+    struct arena_line_call *call = line_clock_enter(thread, function, 0, line_clock_now());
+    if (!call)
+        return;
+    call->midway = 1;
+    line_trace_slot_switch(PyThreadState_Get(), true);
 }
 
 int line_hook_begin(char *why, size_t why_bytes)

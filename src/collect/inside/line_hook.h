@@ -10,5 +10,8 @@
 /* 0, or -1 with words. */
 int line_hook_begin(char *why, size_t why_bytes);
 void line_hook_end(void);
+/* A function that is running has become a chosen one: its lines are timed at once if the frame is the calling thread's
+ * innermost, else from its next call on. */
+void line_hook_begin_running(PyObject *code, PyObject *frame);
 
 #endif

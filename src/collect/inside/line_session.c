@@ -11,6 +11,7 @@
 #include "collect/inside/line_hook.h"
 #include "collect/inside/line_peers.h"
 #include "collect/inside/line_profile.h"
+#include "collect/inside/line_requests.h"
 #include "collect/inside/line_targets.h"
 
 #define PRIVATE_BYTES ((uint64_t)256 << 20) /* reserved, not used, until lines fill it */
@@ -26,6 +27,20 @@ void line_session_choose(PyObject *code)
         return;
     if (line_codes_set(code, LINE_CHOSEN) && interpreter.has_monitoring)
         line_events_choose(code);
+}
+
+void line_session_choose_running(PyObject *code, PyObject *frame)
+{
+    line_session_choose(code);
+    if (!interpreter.has_monitoring)
+        line_hook_begin_running(code, frame);
+}
+
+void line_session_look_again(void)
+{
+    line_codes_forget_others();
+    if (interpreter.has_monitoring)
+        line_events_look_again();
 }
 
 static void take_up(PyObject *code, bool asked_for)
@@ -44,7 +59,7 @@ struct line_code *line_session_look(PyObject *code, PyObject *globals)
     if (agent)
         line_peers_look(code);
     line_targets_look_through(code, module, take_up);
-    take_up(code, line_targets_match(code, module));
+    take_up(code, line_targets_match(code, module) || line_requests_match(code));
     PyErr_Restore(type, value, traceback);
     return line_codes_find(code);
 }
@@ -71,7 +86,10 @@ static struct arena *open_arena(void)
 
 static struct arena *open_arena_of_child(void)
 {
-    return agent->session->follow ? open_arena() : NULL;
+    struct arena *arena = agent->session->follow ? open_arena() : NULL;
+    if (agent->session->hot)
+        line_requests_begin(agent, arena);
+    return arena;
 }
 
 /* Private memory is the child's own as it is. */
@@ -124,6 +142,8 @@ int line_session_start(const struct agent *given, char *why, size_t why_bytes)
         return -1;
     }
     finder_install_for_lines();
+    if (agent->session->hot)
+        line_requests_begin(agent, arena);
     return begin_events(why, why_bytes);
 }
 

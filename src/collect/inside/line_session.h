@@ -30,6 +30,10 @@ void line_session_after_fork(void);
 struct line_code *line_session_look(PyObject *code, PyObject *globals);
 /* From now on the code's lines are timed. */
 void line_session_choose(PyObject *code);
+/* The same of code that is running already, in this frame. */
+void line_session_choose_running(PyObject *code, PyObject *frame);
+/* Looks at all functions once more, when they are called next. */
+void line_session_look_again(void);
 double line_session_ticks_per_ns(void);
 /* Says in the recording what could not be done; the first word counts. */
 void line_session_note(const char *text);

@@ -17,6 +17,7 @@
 #include "collect/agent/session.h"
 #include "collect/outside/attach.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/hot_functions.h"
 #include "collect/recorder/launch.h"
 #include "collect/recorder/listener.h"
 #include "collect/recorder/native_files.h"
@@ -54,6 +55,7 @@ struct recorder {
     bool over;
     struct witness witness;
     struct native_files native_files;
+    struct hot_functions hot;
     struct attach attach; /* of a process that ran already */
 };
 
@@ -234,6 +236,8 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     if (followed_open(&opened, &origin, hello, fd, &recorder->native_files, options->describe) < 0)
         return;
     *added = opened;
+    if (opened.sample_drain && options->hot)
+        sample_drain_count_for(opened.sample_drain, &recorder->hot);
     recorder->count++;
     recorder->result->processes += !same;
     if (options->duration_ns)
@@ -428,6 +432,18 @@ static uint64_t empty_rings(struct recorder *recorder)
     return wait_ms;
 }
 
+/* Processes that come later are asked for the same, when more is found or when they are next looked at. */
+static void ask_for_hot(struct recorder *recorder, uint64_t now)
+{
+    const struct recording *known = writer_known(recorder->options->writer);
+    hot_functions_find(&recorder->hot, known, now);
+    for (size_t i = 0; i < recorder->count && recorder->hot.found_count; i++) {
+        const struct followed *followed = &recorder->followed[i];
+        if (followed->memory && followed->purpose == SESSION_LINES)
+            hot_functions_ask(&recorder->hot, known, followed->memory);
+    }
+}
+
 static void tell_progress(struct recorder *recorder, uint64_t now)
 {
     const struct recorder_options *options = recorder->options;
@@ -466,6 +482,8 @@ static void follow_until_end(struct recorder *recorder)
         if (recorder->over_ns && now >= recorder->over_ns)
             return;
         attach_step(&recorder->attach);
+        if (recorder->hot.limit)
+            ask_for_hot(recorder, now);
         tell_progress(recorder, now);
         if (now >= recorder->next_ns)
             checkpoint(recorder);
@@ -599,6 +617,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
                                 .result = result,
                                 .listener = -1,
                                 .signals = -1,
+                                .hot = {.limit = options->hot},
                                 .native_files = {.writer = options->writer}};
     int outcome = start(&recorder, err);
     if (outcome == 0) {
@@ -616,6 +635,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     if (recorder.signals >= 0)
         close(recorder.signals);
     free(recorder.followed);
+    hot_functions_clear(&recorder.hot);
     native_files_clear(&recorder.native_files);
     witness_close(&recorder.witness);
     sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);

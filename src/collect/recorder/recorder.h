@@ -33,6 +33,7 @@ struct recorder_options {
     followed_describe *describe;
     /* Told at once when a Python cannot be recorded. */
     void (*refused)(uint64_t pid, bool is_target, const char *why);
+    uint32_t hot;           /* lines are timed of so many functions that samples find; 0 = of none */
     uint64_t duration_ns;   /* sampling ends so long after it began; 0 = with the program */
     bool ends_at_interrupt; /* sampling ends at SIGINT, which the program gets as well */
     uint64_t checkpoint_ns; /* between two checkpoints; 0 = at doubling intervals */

@@ -1,4 +1,5 @@
 #include "collect/recorder/sample_drain.h"
+#include "collect/recorder/hot_functions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ struct sample_drain {
     struct writer *writer;
     uint32_t process;
     struct native_space *space; /* NULL = no native stacks; not owned */
+    struct hot_functions *hot;  /* NULL = nobody counts; not owned */
     uint32_t *codes;            /* the file's ids by row; 0 = not asked for yet */
     struct map lines;           /* (row, offset) → line */
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
@@ -114,6 +116,11 @@ static void drop_slot(struct sample_drain *drain, uint32_t place)
         }
     }
     free_slot(slot);
+}
+
+void sample_drain_count_for(struct sample_drain *drain, struct hot_functions *hot)
+{
+    drain->hot = hot;
 }
 
 void sample_drain_free(struct sample_drain *drain)
@@ -350,6 +357,8 @@ static void write_row(struct sample_drain *drain, const struct drained_slot *dra
         .state = (uint8_t)(record->state | drained->state),
     };
     writer_sample(drain->writer, &row);
+    if (drain->hot)
+        hot_functions_count(drain->hot, writer_known(drain->writer), &row);
     drain->counts.samples += record->count;
 }
 

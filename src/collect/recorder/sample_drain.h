@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 
+struct hot_functions;
 struct native_space;
 struct sample_area;
 struct sample_drain;
@@ -19,6 +20,8 @@ struct writer;
 struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *writer, uint32_t process,
                                       struct native_space *space);
 void sample_drain_free(struct sample_drain *drain);
+/* All samples are to be counted here, too. */
+void sample_drain_count_for(struct sample_drain *drain, struct hot_functions *hot);
 
 void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate);
 /* The last step: threads end, losses are noted. */

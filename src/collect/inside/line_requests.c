@@ -1,0 +1,104 @@
+#include "collect/inside/line_requests.h"
+
+#include "collect/agent/agent.h"
+#include "collect/agent/arena.h"
+#include "collect/inside/line_profile.h"
+#include "collect/inside/line_session.h"
+
+static const struct arena *arena;
+static uint32_t taken; /* requests that code is compared with */
+
+static PyObject *utf8_of(PyObject *code, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(code, name);
+    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return bytes;
+}
+
+static uint64_t request_of(PyObject *code)
+{
+    PyObject *file = utf8_of(code, "co_filename"), *name = utf8_of(code, "co_name");
+    PyObject *line = PyObject_GetAttrString(code, "co_firstlineno");
+    uint64_t request = 0;
+    if (file && name && line)
+        request =
+            arena_request(PyBytes_AsString(file), PyBytes_AsString(name), (uint32_t)PyLong_AsLong(line));
+    Py_XDECREF(line);
+    Py_XDECREF(name);
+    Py_XDECREF(file);
+    PyErr_Clear();
+    return request;
+}
+
+bool line_requests_match(PyObject *code)
+{
+    if (!taken || !arena)
+        return false;
+    uint64_t request = request_of(code);
+    for (uint32_t i = 0; i < taken; i++)
+        if (arena->requests[i] == request)
+            return true;
+    return false;
+}
+
+/* The frame's functions and those of its callers. */
+static void take_frames(PyObject *innermost)
+{
+    PyObject *frame = innermost;
+    Py_INCREF(frame);
+    while (frame) {
+        PyObject *code = (PyObject *)interpreter.frame_code((PyFrameObject *)frame);
+        if (line_requests_match(code))
+            line_session_choose_running(code, frame);
+        Py_DECREF(code);
+        PyObject *back = (PyObject *)interpreter.frame_back((PyFrameObject *)frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+}
+
+static void take_running(void)
+{
+    PyObject *current = PySys_GetObject("_current_frames");
+    PyObject *frames = current ? PyObject_CallObject(current, NULL) : NULL;
+    PyObject *all = frames ? PyMapping_Values(frames) : NULL;
+    for (Py_ssize_t i = 0; all && i < PyList_Size(all); i++)
+        take_frames(PyList_GetItem(all, i));
+    Py_XDECREF(all);
+    Py_XDECREF(frames);
+    PyErr_Clear();
+}
+
+/* Runs in the main thread. A program that has named functions itself wants no others. */
+static int take(void *unused)
+{
+    (void)unused;
+    uint32_t count = arena ? __atomic_load_n(&arena->request_count, __ATOMIC_ACQUIRE) : 0;
+    if (count > ARENA_REQUESTS)
+        count = ARENA_REQUESTS;
+    if (count <= taken || line_profile_was_used())
+        return 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    taken = count;
+    line_session_look_again();
+    take_running();
+    PyErr_Restore(type, value, traceback);
+    return 0;
+}
+
+static int add_call(void)
+{
+    return Py_AddPendingCall(take, NULL);
+}
+
+void line_requests_begin(const struct agent *agent, const struct arena *given)
+{
+    agent->watch(NULL, NULL);
+    arena = given;
+    taken = 0;
+    if (given)
+        agent->watch(&given->request_count, add_call);
+}
