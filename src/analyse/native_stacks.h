@@ -24,7 +24,8 @@ int native_stacks_name(struct recording *recording, bool internals, struct err *
  * Addresses that have no symbol by then keep the name library+offset.
  */
 struct native_stacks;
-struct native_stacks *native_stacks_new(struct recording *recording, bool internals); /* NULL: out of memory */
+struct native_stacks *native_stacks_new(struct recording *recording,
+                                        bool internals); /* NULL: out of memory */
 void native_stacks_free(struct native_stacks *stacks);
 /* Call it once for each batch of samples, before they are looked at. */
 int native_stacks_extend(struct native_stacks *stacks, struct err *err);
