@@ -238,7 +238,7 @@ def test_numpy_with_blas_threads(launch):
     if not python:
         pytest.skip(why)
     environment = {"OPENBLAS_NUM_THREADS": "2"}
-    words = [launch.program("native_numpy.py"), "1"]
+    words = [launch.program("native_numpy.py"), "2"]
     native = record_native(launch, *words, rate=2000, python=python, environment=environment)
     libraries = {text for text in native.samples.data["strings"] if "openblas" in text and ".so" in text}
     assert libraries
@@ -334,7 +334,7 @@ def test_sleeping_threads(launch):
     done = record(launch, "x.py", rate=2000, more=["--native"])
     assert (done.stdout, done.stderr, done.returncode) == (b"150\n", b"", 0)
     native = Native(launch)
-    assert native.counts["sleeping"] >= 300, native.counts  # each sleep is one
+    assert native.counts["sleeping"] >= 150, native.counts  # each sleep is one
     assert native.counts["sleeping_whole"] >= 0.99 * native.counts["sleeping"], native.counts
     for name, where in (
         ("sleeps", "nanosleep|select"),
@@ -346,4 +346,4 @@ def test_sleeping_threads(launch):
         stacks = [names_of(stack) for stack in native.asleep]
         inside = [names[names.index(name) + 1 :] for names in stacks if name in names]
         right = [inner for inner in inside if any(re.search(where, each) for each in inner)]
-        assert len(right) >= 0.95 * len(inside) > 30, (name, inside)
+        assert len(right) >= 0.95 * len(inside) > 10, (name, inside)

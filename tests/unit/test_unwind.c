@@ -395,6 +395,33 @@ static void test_sleepers_with_moving_stacks(void **state)
     scene_free(scene);
 }
 
+/* Code without a description that uses the frame register for something else: its caller has it from the stack. What
+ * only looks like a return address is passed by: a label, a frame that nobody called. */
+static void test_code_made_at_run_time(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    scene->words[4] = STACK + 8 * 20;       /* the caller's frame register, saved */
+    scene->words[5] = BIAS + PLAIN + 0x40;  /* no call before it */
+    scene->words[7] = BIAS + ROOT + 9 + 64; /* nor here */
+    memcpy(scene->file->data + PLAIN + 0x50, calling, sizeof calling);
+    scene->words[8] = BIAS + PLAIN + 0x55; /* of a call long over: nobody called it */
+    scene->words[11] = BIAS + MOVING + CALLED;
+    scene->words[21] = BIAS + ROOT + 9;
+    memset(&scene->registers, 0, sizeof scene->registers);
+    scene->registers.known = (1u << WALK_NATIVE_REGISTERS) - 1;
+    scene->registers.value[PC] = BIAS + BARE + 20;
+    scene->registers.value[RSP] = STACK + 8 * 3;
+    scene->registers.value[RBP] = 77;
+    struct walk_native_range range = {STACK, STACK_END, (const uint8_t *)scene->words};
+    struct walk_native_memory memory = {&range, 1, load_code, scene};
+    scene->stack = (struct walk_native_stack){.frames = scene->frames, .capacity = 16};
+    walk_native(&scene->stack, &scene->registers, scene->modules, &memory, NULL);
+    expect(scene, 3, (uint64_t[]){BARE + 20, MOVING + CALLED, ROOT + 9}, WALK_NATIVE_ROOT);
+    assert_int_equal(scene->frames[1].flags, WALK_NATIVE_RETURN | WALK_NATIVE_GUESSED);
+    scene_free(scene);
+}
+
 static void test_guesses(void **state)
 {
     (void)state;
@@ -516,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_call_at_end),
         cmocka_unit_test(test_sleepers),
         cmocka_unit_test(test_sleepers_with_moving_stacks),
+        cmocka_unit_test(test_code_made_at_run_time),
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_wild_registers),
 #if defined(__x86_64__)
