@@ -396,13 +396,14 @@ def test_native_functions(modern_launch):
     assert launch.run([*command, launch.python.executable, *words]).returncode == 0
     recorded = re.findall(r"(?:^|;)(\S+) \(", (launch.folder / "out.txt").read_text(), re.MULTILINE)
     assert {"mix", "crunch", "calls", "works"} <= set(recorded)
-    assert named(rows, "mix")[0] + named(rows, "crunch")[0] > 80, rows
-    for function in ("mix", "crunch", "calls", "works"):
-        assert named(rows, function)[1] > 40, rows
+    whole = named(rows, "works")[3]  # on a busy machine the start takes long, too
+    assert named(rows, "mix")[2] + named(rows, "crunch")[2] > 0.8 * whole > 0.5, rows
+    assert all(named(rows, function)[3] > 0.4 * whole for function in ("mix", "crunch", "calls")), rows
     assert any(label == "crunch (crunch.c)" or label.endswith("/crunch.c)") for label in rows)
     assert not any("_PyEval_" in label for label in rows)
     without = tables(launch.run(top(launch, *words, options=["-b"])).stdout.decode())[-1]
-    assert named(without, "calls")[0] > 80 and not named(without, "crunch")[1]
+    assert named(without, "calls")[2] > 0.8 * named(without, "works")[3] > 0.5
+    assert not named(without, "crunch")[3]
 
 
 def test_mistakes_are_named(modern_launch):
