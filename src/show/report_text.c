@@ -186,13 +186,20 @@ static int put_rows(const struct recording *recording, const struct functions *f
     return result;
 }
 
+/* Samples of a recording of lines have only served to find the functions. */
+static bool is_of_lines(const struct recording *recording)
+{
+    const char *mode = recording_meta(recording, "mode");
+    return mode && strcmp(mode, "line") == 0;
+}
+
 /* The table of functions, and below it their lines; a recording of lines alone needs no table. */
 static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
                                const struct report_options *options, struct bytes *out, struct err *err)
 {
     bool lines = (recording->lines_count || functions->from_lines) && options->by != GROUP_MODULE &&
                  options->by != GROUP_FILE;
-    bool table = !lines || !functions->from_lines;
+    bool table = !lines || (!functions->from_lines && !is_of_lines(recording));
     if (table && put_rows(recording, functions, options, out, err) < 0)
         return -1;
     if (lines)

@@ -351,3 +351,97 @@ def test_self_time_is_without_callees_of_every_kind(launch):
     assert len(slow) >= 11
     for line in slow:
         assert rows[line]["self_ns"] < 0.25 * rows[line]["total_ns"], line
+
+
+BESIDE = """
+    import cProfile
+    import pstats
+    import sys
+
+
+    def work(count):
+        total = 0
+        for i in range(count):
+            total += helper(i)
+        return total
+
+
+    def helper(number):
+        return number + 1
+
+
+    def traced(count):
+        seen = []
+
+        def trace(frame, event, argument):
+            seen.append((event, frame.f_code.co_name, frame.f_lineno))
+            return trace
+
+        sys.settrace(trace)
+        work(count)
+        helper(count)
+        is_theirs = sys.gettrace() is trace
+        sys.settrace(None)
+        return is_theirs, seen
+
+
+    def profiled(count):
+        profile = cProfile.Profile()
+        profile.runcall(work, count)
+        rows = pstats.Stats(profile).stats.items()
+        return sorted((key[2], row[0]) for key, row in rows if key[0] == __file__)
+
+
+    work(2)
+    print(traced(3))
+    print(profiled(4))
+    work(5)
+"""
+
+
+def test_beside_a_debugger_and_a_profiler(launch):
+    """What they see is what they see without sonde; and what sonde counts is what it counts without them."""
+    launch.write("beside.py", BESIDE)
+    plain = launch.plain("beside.py")
+    done = line_times.timed(launch, "beside.py", options=["-f", "work"])
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr.decode()
+    calls, loops = 4, 2 + 3 + 4 + 5
+    hits = line_times.hits(line_times.by_name(launch)["work"])
+    assert hits == {7: calls, 8: loops + calls, 9: loops, 10: calls}
+
+
+def test_setup_runs_first(launch):
+    launch.write("first.py", "import builtins\n\nbuiltins.prepared = 5\n")
+    launch.write("program.py", "def work():\n    return prepared\n\n\nprint(work())\n")
+    done = line_times.timed(launch, "program.py", options=["-s", "first.py", "-f", "work"])
+    assert (done.returncode, done.stdout) == (0, b"5\n"), done.stderr.decode()
+    assert line_times.hits(line_times.by_name(launch)["work"]) == {2: 1}
+    launch.write("first.py", "1 / 0\n")
+    done = line_times.timed(launch, "program.py", options=["-s", "first.py", "-f", "work"])
+    assert done.returncode == 2
+    assert b"ZeroDivisionError" in done.stderr
+    assert b"first.py failed" in done.stderr
+
+
+DEEP = """
+    import sys
+
+    sys.setrecursionlimit(10**6)
+
+
+    def down(count):
+        if count == 0:
+            return 0
+        return down(count - 1) + 1
+
+
+    print(down(int(sys.argv[1])))
+"""
+
+
+def test_deep_recursion(launch):
+    launch.write("deep.py", DEEP)
+    deep = "5000"
+    done = line_times.timed(launch, "deep.py", deep, options=["-f", "down"])
+    assert (done.returncode, done.stdout) == (0, b"5000\n"), done.stderr.decode()
+    assert line_times.hits(line_times.by_name(launch)["down"]) == {7: 5001, 8: 1, 9: 5000}

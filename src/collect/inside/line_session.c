@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect/agent/agent.h"
 #include "collect/inside/code_table.h"
@@ -124,6 +125,48 @@ static int begin_events(char *why, size_t why_bytes)
     return interpreter.has_monitoring ? line_events_begin(why, why_bytes) : line_hook_begin(why, why_bytes);
 }
 
+/* The text of a file, as bytes; NULL with an exception. */
+static PyObject *read_file(const char *path)
+{
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "ss", path, "rb") : NULL;
+    PyObject *text = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
+    PyObject *closed = text ? PyObject_CallMethod(file, "close", NULL) : NULL;
+    Py_XDECREF(closed);
+    Py_XDECREF(file);
+    Py_XDECREF(io);
+    return text;
+}
+
+/* Runs a file in a namespace of its own. */
+static int run_file(const char *path)
+{
+    PyObject *text = read_file(path), *builtins = PyImport_ImportModule("builtins");
+    PyObject *space = text && builtins ? Py_BuildValue("{s:O,s:s,s:s}", "__builtins__", builtins, "__name__",
+                                                       "__main__", "__file__", path)
+                                       : NULL;
+    const char *source = space ? PyBytes_AsString(text) : NULL;
+    PyObject *code = source ? Py_CompileString(source, path, Py_file_input) : NULL;
+    PyObject *result = code ? PyEval_EvalCode(code, space, space) : NULL;
+    Py_XDECREF(result);
+    Py_XDECREF(code);
+    Py_XDECREF(space);
+    Py_XDECREF(builtins);
+    Py_XDECREF(text);
+    return result ? 0 : -1;
+}
+
+/* Only in the program that sonde itself started: its children find what it has prepared, or do without. */
+static int set_up(char *why, size_t why_bytes)
+{
+    const struct session *session = agent->session;
+    if (!session->setup || (uint64_t)getpid() != session->main_pid || run_file(session->setup) == 0)
+        return 0;
+    PyErr_Print();
+    snprintf(why, why_bytes, "the set-up script %s failed", session->setup);
+    return -1;
+}
+
 int line_session_start(const struct agent *given, char *why, size_t why_bytes)
 {
     agent = given;
@@ -142,6 +185,8 @@ int line_session_start(const struct agent *given, char *why, size_t why_bytes)
         return -1;
     }
     finder_install_for_lines();
+    if (set_up(why, why_bytes) < 0)
+        return -1;
     if (agent->session->hot)
         line_requests_begin(agent, arena);
     return begin_events(why, why_bytes);

@@ -327,6 +327,28 @@ static void note_remark(struct drain *drain)
     writer_note(drain->writer, &row);
 }
 
+/* Functions that samples have found are timed only since then. */
+static void note_late(struct drain *drain, const struct clock_rate *rate)
+{
+    char text[1024] = "lines are timed since samples had found their functions:";
+    size_t used = strlen(text);
+    uint32_t count = drain->view.arena->request_count ? arena_line_block_count(&drain->view) : 0;
+    for (uint32_t i = 1; i < count && used < sizeof text - 64; i++) {
+        const struct arena_line_block block = arena_read_line_block(&drain->view, i);
+        if (block.code >= drain->code_count)
+            continue;
+        const struct arena_code code = arena_read_code(&drain->view, block.code);
+        uint64_t since_ns = clock_to_ns(rate, block.since_ticks), start_ns = drain->view.arena->start_ns;
+        uint32_t size;
+        const char *name = arena_text(&drain->view, code.name, &size);
+        int put = snprintf(text + used, sizeof text - used, "%s %.*s since %.2f s", i > 1 ? "," : "",
+                           name ? (int)size : 0, name ? name : "",
+                           since_ns > start_ns ? (double)(since_ns - start_ns) / 1e9 : 0.0);
+        used += put > 0 ? (size_t)put : 0;
+    }
+    note(drain, NOTE_WARNING, count > 1, text);
+}
+
 static void note_throttled(struct drain *drain)
 {
     for (uint32_t i = 1; i < drain->code_count; i++) {
@@ -359,6 +381,7 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
     note_losses(drain);
     note_remark(drain);
     note_throttled(drain);
+    note_late(drain, &used);
 }
 
 uint64_t drain_calls(const struct drain *drain)

@@ -1,0 +1,73 @@
+"""The work that line profilers are compared on: line_work.py CASE prints what it took, as a line of JSON.
+
+The clock runs around the work alone. `profile` is the profiler's, or nobody's.
+"""
+
+import json
+import sys
+import time
+
+try:
+    decorate = profile
+except NameError:
+    decorate = None
+
+ROUNDS = 5
+LOOPS = 20000
+LINES = 6  # of the loop's body and its head
+
+SIMPLE = """
+def work(count):
+    a = b = c = 0
+    for i in range(count):
+        a = i
+        b = a + 1
+        c = b
+        a = c
+        b = i
+    return a + b + c
+"""
+
+CALLS = """
+def add(a):
+    return a + 1
+
+
+def work(count):
+    a = b = c = 0
+    for i in range(count):
+        a = add(i)
+        b = a + 1
+        c = b
+        a = c
+        b = i
+    return a + b + c
+"""
+
+
+def make(text, first_line):
+    space = {}
+    exec(compile("\n" * first_line + text, f"work{first_line}.py", "exec"), space)
+    return space["work"]
+
+
+def main(case):
+    text = CALLS if case == "calls" else SIMPLE
+    work = make(text, 1000 if case == "far lines" else 0)
+    other = make(text, 5000)
+    if case == "not chosen":  # one function of the program is timed, but not the one that is measured
+        work, other = other, work
+        other = decorate(other) if decorate else other
+    elif decorate:
+        work = decorate(work)
+    other(10)
+    best = None
+    for _ in range(ROUNDS):
+        begin = time.perf_counter_ns()
+        work(LOOPS)
+        took = time.perf_counter_ns() - begin
+        best = took if best is None or took < best else best
+    print(json.dumps({"lines": LINES * LOOPS, "ns": best / (LINES * LOOPS)}))
+
+
+main(sys.argv[1])
