@@ -13,7 +13,7 @@
 static int print(const struct run *run, struct recording *recording, struct report_options *report,
                  struct err *err)
 {
-    if (sources_load(recording) < 0)
+    if (sources_load(recording, NULL) < 0)
         return err_set(err, "not enough memory for the sources");
     report->name = run->path;
     report->terminal = (struct terminal){.width = isatty(STDOUT_FILENO) ? message_columns(stdout) : 0,

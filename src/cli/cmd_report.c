@@ -249,7 +249,7 @@ static int put_report(const struct values *values, struct recording *recording, 
         return -1;
     if (values->json)
         return report_json_put(recording, &report->selection, out, err);
-    if (!values->csv && sources_load(recording) < 0)
+    if (!values->csv && sources_load(recording, report->name) < 0)
         return err_set(err, "not enough memory for the sources");
     return values->csv ? put_csv(recording, report, out, err) : report_text_put(recording, report, out, err);
 }

@@ -172,32 +172,58 @@ void sources_keep(struct writer *writer, const char *which, char *left_out, size
     say_left_out(&keeping, left_out, size);
 }
 
-/* "" = it cannot be read, or is no text. */
-static void load_text(const char *name, struct bytes *text)
+/* "" = it cannot be read, or is no text. When it was changed last, since 1970. */
+static int64_t load_text(const char *name, struct bytes *text)
 {
     struct statx status;
     bytes_reset(text);
     if (!look_at(AT_FDCWD, name, &status) || !S_ISREG(status.stx_mode) ||
-        bytes_read_file(text, name, ALL_BYTES_MAX, NULL) < 0 || !is_text(text))
+        bytes_read_file(text, name, ALL_BYTES_MAX, NULL) < 0 || !is_text(text)) {
         bytes_reset(text);
+        return 0;
+    }
+    return since_1970_ns(&status.stx_mtime);
 }
 
-int sources_load(struct recording *recording)
+static int note_change(struct recording *recording, uint32_t file)
 {
     struct bytes text = {0};
-    int result = 0;
-    bool *seen = calloc((size_t)recording->strings.count + 1, sizeof *seen);
-    for (uint32_t i = 0; seen && result == 0 && i < recording->lines_count; i++) {
-        uint32_t file = recording->codes[recording->lines[i].code].file;
-        if (seen[file] || recording_source(recording, file))
-            continue;
-        seen[file] = true;
-        load_text(recording_text(recording, file), &text);
-        if (text.size && recording_add_source(recording, file, text.data, text.size) == UINT32_MAX)
-            result = -1;
+    bytes_putf(&text, "%s was changed after the recording was made: its lines may not be those that ran",
+               recording_text(recording, file));
+    struct note note = {
+        .kind = NOTE_WARNING,
+        .text = text.failed ? UINT32_MAX
+                            : strings_intern(&recording->strings, (const char *)text.data, text.size)};
+    bytes_clear(&text);
+    return note.text == UINT32_MAX || recording_add_note(recording, &note) == UINT32_MAX ? -1 : 0;
+}
+
+static int load_file(struct recording *recording, uint32_t file, int64_t recorded_ns, struct bytes *text)
+{
+    int64_t changed_ns = load_text(recording_text(recording, file), text);
+    if (!text->size)
+        return 0;
+    if (recording_add_source(recording, file, text->data, text->size) == UINT32_MAX)
+        return -1;
+    return changed_ns > recorded_ns ? note_change(recording, file) : 0;
+}
+
+int sources_load(struct recording *recording, const char *file)
+{
+    struct bytes text = {0};
+    struct statx status;
+    uint32_t count = recording->strings.count;
+    int64_t recorded_ns =
+        file && look_at(AT_FDCWD, file, &status) ? since_1970_ns(&status.stx_mtime) : INT64_MAX;
+    bool *seen = calloc((size_t)count + 1, sizeof *seen);
+    int result = seen ? 0 : -1;
+    for (uint32_t i = 0; result == 0 && i < recording->lines_count; i++) {
+        uint32_t name = recording->codes[recording->lines[i].code].file;
+        if (!seen[name] && !recording_source(recording, name))
+            result = load_file(recording, name, recorded_ns, &text);
+        seen[name] = true;
     }
     bytes_clear(&text);
-    result = seen ? result : -1;
     free(seen);
     return result;
 }

@@ -20,7 +20,8 @@ extern const char *const sources_choices[];
 void sources_keep(struct writer *writer, const char *which, char *left_out, size_t size);
 
 /* The other way round: the texts of files with line times that the recording has not got, as they are on this disk. Those
- * that cannot be read are left out. -1 when memory ran out. */
-int sources_load(struct recording *recording);
+ * that cannot be read are left out. A note says which of them are younger than `file`, the recording's own (NULL = it was
+ * made just now). -1 when memory ran out. */
+int sources_load(struct recording *recording, const char *file);
 
 #endif

@@ -3,6 +3,7 @@
 import gzip
 import marshal
 import os
+import pickle
 import random
 import struct
 
@@ -31,6 +32,8 @@ def hostile_files():
         "marshal-huge-tuple": b"{(" + struct.pack("<I", 0x7FFFFFFF),
         "marshal-huge-string": b"{s" + struct.pack("<I", 0x7FFFFFFF) + b"abc",
         "marshal-bad-reference": b"{r" + struct.pack("<I", 5) + b"0",
+        "pickle": pickle.dumps({"a": [1, 2.5, "LineStats"]}, 4),
+        "pickle-no-lines": b"\x80\x02cline_profiler._line_profiler\nLineStats\n)\x81}b.",
     }
 
 

@@ -117,6 +117,13 @@ def test_line_profiler_reads_what_we_write(sonde, release, tmp_path):
     assert (tmp_path / "again.lprof").read_bytes() == (tmp_path / "ours.lprof").read_bytes()
 
 
+def test_says_that_a_source_was_changed(sonde, tmp_path):
+    Release(RELEASES[0]).profile(tmp_path, "lined.lprof")
+    assert "was changed" not in sonde_does(sonde, tmp_path, "report", "lined.lprof")
+    os.utime(tmp_path / "lined.py", (2e9, 2e9))
+    assert "lined.py was changed after" in sonde_does(sonde, tmp_path, "report", "lined.lprof")
+
+
 def test_tables_for_python(release, tmp_path):
     tables = read(release.profile(tmp_path, "lined.lprof"))
     lines, codes, strings = tables["lines"], tables["codes"], tables["strings"]
