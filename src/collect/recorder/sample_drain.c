@@ -19,7 +19,7 @@
 /* Names of threads that a process may give; after that they lose what numbers them, and after twice as many they have
  * none: a program may start any number of threads. */
 #define NAMES_MAX  4096
-#define SPARES_MAX 8
+#define SPARES_MAX 2
 
 /* A native stack of a thread. */
 struct drained_native {
