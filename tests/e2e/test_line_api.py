@@ -98,7 +98,7 @@ def recorded_hits(launch):
 
 
 def under_line(launch, script, executable=None, **options):
-    command = [launch.sonde, "line", "--quiet", "-o", launch.folder / "out.sonde", "--"]
+    command = [launch.sonde, "line", "--hot", "0", "--quiet", "-o", launch.folder / "out.sonde", "--"]
     done = launch.run([*command, executable or launch.python.executable, script], **options)
     assert (done.returncode, done.stderr) == (0, b""), done
     return done

@@ -167,9 +167,8 @@ static int set_up(char *why, size_t why_bytes)
     return -1;
 }
 
-int line_session_start(const struct agent *given, char *why, size_t why_bytes)
+static int start(char *why, size_t why_bytes)
 {
-    agent = given;
     struct arena *arena = open_arena();
     if (!arena) {
         snprintf(why, why_bytes,
@@ -190,6 +189,18 @@ int line_session_start(const struct agent *given, char *why, size_t why_bytes)
     if (agent->session->hot)
         line_requests_begin(agent, arena);
     return begin_events(why, why_bytes);
+}
+
+/* Without it, profilers of the program itself have a session of their own. */
+int line_session_start(const struct agent *given, char *why, size_t why_bytes)
+{
+    agent = given;
+    if (start(why, why_bytes) == 0)
+        return 0;
+    agent = NULL;
+    line_clock_end();
+    trace = (struct trace){0};
+    return -1;
 }
 
 /* ---- profilers of the program itself ---- */
