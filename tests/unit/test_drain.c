@@ -11,10 +11,17 @@
 #include "base/err.h"
 #include "collect/agent/arena.h"
 #include "collect/recorder/drain.h"
+#include "store/reader.h"
 #include "store/recording.h"
 #include "store/writer.h"
 
-static const struct arena_limits limits = {.threads = 8, .codes = 64, .nodes = 512, .text_bytes = 4096};
+static const struct arena_limits limits = {.threads = 8,
+                                           .codes = 64,
+                                           .nodes = 512,
+                                           .text_bytes = 4096,
+                                           .lines = 256,
+                                           .line_blocks = 16,
+                                           .line_calls = 64};
 
 struct scribbler {
     uint32_t *words;
@@ -34,6 +41,26 @@ static void *scribble(void *data)
     return NULL;
 }
 
+/* Three lines, of which the first has run twice, and the second is going on, in a callee since tick 1500. */
+static void add_lines(struct arena *arena, uint32_t code)
+{
+    uint32_t block = arena_add_line_block(
+        arena, &(struct arena_line_block){.code = code, .thread = 1, .first_line = 10, .line_count = 3});
+    uint32_t row = arena_line_blocks(arena)[block].first_row, call = arena_add_line_calls(arena, 4);
+    arena_lines(arena)[row] = (struct arena_line){
+        .hits = 2, .total_ticks = 100, .self_ticks = 80, .min_ticks = 40, .max_ticks = 60};
+    arena_lines(arena)[row + 1].hits = 1;
+    arena_line_calls(arena)[call] = (struct arena_line_call){.key = 2,
+                                                             .since_ticks = 1000,
+                                                             .begin_ticks = 900,
+                                                             .callee_ticks = 100,
+                                                             .callee = 4,
+                                                             .callee_since_ticks = 1500,
+                                                             .row = row + 1};
+    arena_threads(arena)[1].line_call = call;
+    arena_threads(arena)[1].line_depth = 1;
+}
+
 static struct arena *new_arena(void)
 {
     struct arena *arena = calloc(1, arena_bytes(&limits));
@@ -48,6 +75,7 @@ static struct arena *new_arena(void)
     arena_add_thread(arena, &(struct arena_thread){.tid = 7, .root = root, .current = root});
     arena_add_node(arena,
                    &(struct arena_node){.thread = 1, .parent = root, .code = code, .calls = 5, .key = 2});
+    add_lines(arena, code);
     return arena;
 }
 
@@ -80,6 +108,39 @@ static void test_header_is_read_once(void **state)
     free(arena);
 }
 
+static void assert_line(const struct line_row *row, uint32_t line, uint64_t hits, uint64_t total_ns,
+                        uint64_t self_ns)
+{
+    assert_int_equal(row->line, line);
+    assert_int_equal(row->hits, hits);
+    assert_int_equal(row->total_ns, total_ns);
+    assert_int_equal(row->self_ns, self_ns);
+}
+
+static void test_lines_that_had_not_ended(void **state)
+{
+    (void)state;
+    struct bytes out = {0};
+    struct err err = {0};
+    struct writer *writer;
+    struct arena *arena = new_arena();
+    struct drain *drain = start(arena, &out, &writer);
+    drain_step(drain, &(struct clock_rate){.ns_per_tick = 1});
+    drain_finish(drain, &(struct clock_rate){.ns_per_tick = 1}, 2000);
+    assert_int_equal(drain_hits(drain), 3);
+    drain_free(drain);
+    assert_int_equal(writer_close(writer, &err), 0);
+    struct recording recording = {0};
+    assert_int_equal(reader_read(out.data, out.size, "test", &recording, &err), 0);
+    assert_int_equal(recording.lines_count, 2);
+    assert_line(&recording.lines[0], 10, 2, 100, 80);
+    assert_int_equal(recording.lines[0].min_ns, 40);
+    assert_line(&recording.lines[1], 11, 1, 1000, 400);
+    recording_clear(&recording);
+    bytes_clear(&out);
+    free(arena);
+}
+
 static void test_scribbling_while_draining(void **state)
 {
     (void)state;
@@ -108,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_is_read_once),
+        cmocka_unit_test(test_lines_that_had_not_ended),
         cmocka_unit_test(test_scribbling_while_draining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,7 @@
 #define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
 #define POLLED_MAX          1024 /* descriptors in one poll; more processes are looked for at checkpoints */
 #define MEMORY_OF_DEAD_NS   60000000000u /* a child that announces itself late still finds its parent */
+#define LINE_COST_NS        25           /* of one timed line: from `make bench` on one machine */
 #define CLOCK_TOLERANCE     0.001        /* a counter that changes its rate by more is not to be trusted */
 
 struct recorder {
@@ -137,7 +138,8 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         add_native(&result->native, &counts.native);
         return;
     }
-    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory);
+    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
+                           drain_hits(followed->drain) * LINE_COST_NS;
     uint64_t memory_bytes = drain_memory_bytes(followed->drain);
     if (memory_bytes > result->memory_bytes)
         result->memory_bytes = memory_bytes;
