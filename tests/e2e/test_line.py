@@ -445,3 +445,38 @@ def test_deep_recursion(launch):
     done = line_times.timed(launch, "deep.py", deep, options=["-f", "down"])
     assert (done.returncode, done.stdout) == (0, b"5000\n"), done.stderr.decode()
     assert line_times.hits(line_times.by_name(launch)["down"]) == {7: 5001, 8: 1, 9: 5000}
+
+
+JOINED = """
+    import dis
+    import sys
+
+
+    def work(count):
+        a = b = c = 0
+        for i in range(count):
+            a = i
+            b = a + 1
+            c = b
+        return a, b, c
+
+
+    def chosen():
+        return work(10)
+
+
+    chosen()
+    work(3000)
+    work(3000)
+    if sys.version_info >= (3, 12):
+        print([name for name in dis.get_instructions(work, adaptive=True) if "__" in name.opname])
+"""
+
+
+def test_code_that_is_not_chosen_is_left_as_it_was(launch):
+    """3.12 takes joined instructions apart to put events in, and does not put them together again."""
+    launch.write("joined.py", JOINED)
+    plain = launch.plain("joined.py")
+    done = line_times.timed(launch, "joined.py", options=["-f", "nothing"])
+    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr.decode()
+    assert (b"__" in done.stdout) == (launch.python.numbers == (3, 12))

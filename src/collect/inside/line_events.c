@@ -5,6 +5,7 @@
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/monitoring_tool.h"
+#include "collect/inside/superinstructions.h"
 
 #define LOOK_NS           3000u     /* what looking at one function again costs, roughly */
 #define LOOK_SHARE        128u      /* at most one part in so many of the time goes into it */
@@ -24,8 +25,9 @@ static struct {
 } again;
 
 /* None is immortal in every version that has sys.monitoring: no reference needs to be counted. */
-static PyObject *not_again(void)
+static PyObject *not_again(PyObject *code)
 {
+    superinstructions_restore_soon(code);
     Py_INCREF(monitoring_tool_disable);
     return monitoring_tool_disable;
 }
@@ -123,7 +125,7 @@ static PyObject *enter_other(struct line_thread *thread, struct line_code *funct
     }
     again.looks++;
     if (!line_clock_in_line(thread) || function->is_comprehension || !make_callee(code))
-        return not_again();
+        return not_again(code);
     line_clock_enter_callee(thread, (uint64_t)code, line_clock_now());
     return Py_None;
 }
@@ -135,7 +137,7 @@ static PyObject *enter(PyObject *code, PyObject *offset)
     if (!function || line_codes_is_stale(function))
         function = line_session_look(code, PyEval_GetGlobals());
     if (!function)
-        return not_again();
+        return not_again(code);
     if (function->choice != LINE_CHOSEN)
         return enter_other(line_clock_present(), function, code, now);
     struct line_thread *thread = line_clock_thread();
@@ -225,6 +227,7 @@ int line_events_begin(char *why, size_t why_bytes)
     if (monitoring_tool_open(&tool, events, sizeof events / sizeof *events, why, why_bytes) < 0)
         return -1;
     digit_offset = find_digit();
+    superinstructions_learn();
     chosen_events = mask_of(own, 5);
     callee_events = mask_of(own, 4);
     again.interval_ns = FIRST_INTERVAL_NS;
