@@ -148,6 +148,19 @@ def test_profile_costs_nothing_alone(launch):
     assert done.stdout == b"['sonde', 'sonde.decorators']\n", done.stderr
 
 
+def test_profile_in_an_interpreter_that_is_refused(free_threaded_launch):
+    """The script runs all the same; only who asks for a profiler is told."""
+    launch = free_threaded_launch
+    script = launch.write("decorated.py", DECORATED.format(module="sonde"))
+    done = launch.plain(script, interpreters.package_folder())
+    assert done.stdout == b"6 False\n", done.stderr
+    script.write_text(script.read_text() + "\nfrom sonde import LineProfiler\n")
+    assert (
+        b"sonde has no build for free-threaded CPython yet"
+        in launch.plain(script, interpreters.package_folder()).stderr
+    )
+
+
 def outputs(launch, executable, module, **variables):
     """What a run prints, and the files that it leaves; times of day are left out."""
     script = launch.write("decorated.py", DECORATED.format(module=module))
