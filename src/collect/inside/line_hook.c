@@ -34,12 +34,14 @@ static void end_midway(struct line_thread *thread, const struct arena_line_call 
     line_trace_slot_switch(PyThreadState_Get(), false);
 }
 
-static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+/* All but the lines of the innermost call, when the slot is ours alone. */
+static __attribute__((noinline)) int take_event(PyObject *object, PyFrameObject *frame, int what,
+                                                PyObject *argument)
 {
     uint64_t now = line_clock_now();
     struct line_thread *thread = line_clock_present();
     struct arena_line_call *call = thread->top;
-    if (__builtin_expect(call->key == (uint64_t)interpreter_frame_code(frame), 1)) {
+    if (call->key == (uint64_t)interpreter_frame_code(frame)) {
         if (what == EVENT_LINE)
             line_clock_line(call, line_trace_slot_line(frame), now);
         else if (what == EVENT_CALL)
@@ -47,7 +49,17 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         else if (what == EVENT_RETURN && call->midway)
             end_midway(thread, call, now);
     }
-    return __builtin_expect(object != NULL, 0) ? line_trace_slot_pass_on(object, frame, what, argument) : 0;
+    return object ? line_trace_slot_pass_on(object, frame, what, argument) : 0;
+}
+
+static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct arena_line_call *call = line_clock_own->top;
+    if (__builtin_expect(what != EVENT_LINE || object, 0) ||
+        call->key != (uint64_t)interpreter_frame_code(frame))
+        return take_event(object, frame, what, argument);
+    line_clock_line(call, line_trace_slot_line(frame), line_clock_now());
+    return 0;
 }
 
 /* ---- calls ---- */
