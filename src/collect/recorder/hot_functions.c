@@ -7,6 +7,7 @@
 #include "store/recording.h"
 
 #define FIRST_SAMPLES    50         /* before anything is said */
+#define LIBRARY_SAMPLES  500        /* the same of functions that are not the program's own */
 #define HOT_SHARE        50         /* one part in so many of the samples */
 #define OWN_SHARE        10         /* the same, of the program's own functions together */
 #define FIRST_NS         100000000u /* between two looks */
@@ -60,10 +61,22 @@ static bool is_own(const struct recording *known, uint32_t code, bool innermost)
            (innermost || strcmp(recording_text(known, row->name), "<module>") != 0);
 }
 
+/* What is imported is done with when the program's own work begins. */
+static bool is_import(const struct recording *known, uint32_t node)
+{
+    for (; node && node < known->nodes_count; node = known->nodes[node].parent) {
+        uint32_t code = known->nodes[node].code;
+        if (is_python(known, code) &&
+            strncmp(recording_text(known, known->codes[code].file), "<frozen importlib", 17) == 0)
+            return true;
+    }
+    return false;
+}
+
 void hot_functions_count(struct hot_functions *hot, const struct recording *known,
                          const struct sample_row *row)
 {
-    if (!hot->limit || !make_room(hot, known->codes_count))
+    if (!hot->limit || !make_room(hot, known->codes_count) || is_import(known, row->node))
         return;
     uint32_t innermost = 0;
     for (uint32_t node = row->node; node && node < known->nodes_count; node = known->nodes[node].parent) {
@@ -111,7 +124,10 @@ bool hot_functions_find(struct hot_functions *hot, const struct recording *known
     hot->next_ns = now_ns + hot->interval_ns;
     if (!hot->found)
         hot->found = calloc(hot->limit, sizeof *hot->found);
-    const uint64_t *counts = hot->own_samples * OWN_SHARE >= hot->samples ? hot->own_counts : hot->counts;
+    bool own = hot->own_samples * OWN_SHARE >= hot->samples;
+    if (!own && hot->samples < LIBRARY_SAMPLES)
+        return false;
+    const uint64_t *counts = own ? hot->own_counts : hot->counts;
     uint32_t before = hot->found_count, code;
     while (hot->found && hot->found_count < hot->limit && (code = hottest(hot, counts, known->codes_count)))
         hot->found[hot->found_count++] = code;
