@@ -69,6 +69,33 @@ def test_in_a_program_that_sonde_runs(modern, sonde, command, tmp_path):
     assert output.stat().st_size > 0
 
 
+@pytest.mark.parametrize("options", [[], ["--no-c-calls"]], ids=["all", "no-c-calls"])
+def test_trace_misses_nothing(launch, options):
+    """The tracer's own way to be told of calls, before 3.12, is the same slot or hook that lines need."""
+    script = launch.write(
+        "both.py",
+        """
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        from sonde import LineProfiler
+
+        def called(n):
+            return len(range(n))
+
+        profiler = LineProfiler(called)
+        called(1)
+        for i in range(3):
+            with profiler:
+                called(2)
+            called(3)
+        print([row[:2] for rows in profiler.get_stats().timings.values() for row in rows])
+        """,
+    )
+    done = launch.traced(script, interpreters.package_folder(), trace=options)
+    assert (done.stdout, done.stderr) == (b"[(6, 3)]\n", b"")
+    assert launch.counts("both.py")["called"] == (7, 7)
+
+
 # The decorators.
 
 DECORATED = """

@@ -137,36 +137,47 @@ static void find_possible(const int *before, const int *after)
             possible_offset = i * sizeof(int);
 }
 
-/* What the program has in the slots of the thread, while it is tried out. */
+/* What is in the slots of the thread, while it is tried out. */
 struct set_aside {
-    struct thread_slot slot;
-    PyObject *trace_object;
+    struct {
+        struct thread_slot slot;
+        PyObject *trace_object; /* lies behind it */
+    } content;
+    bool was_known;
 };
 
-/* The place may be found only by using it: so what was there before is taken from a copy. */
+/* Where the place is not known, it can be found only by using it: so what was there is taken from a copy. Where it is,
+ * our own tracer may be in it, who would come back if the interpreter told of the change. */
 static bool set_aside(PyThreadState *state, struct set_aside *aside)
 {
-    char before[THREAD_SLOT_WORDS * sizeof(void *) + sizeof *aside];
+    char before[THREAD_SLOT_WORDS * sizeof(void *) + sizeof aside->content];
     memcpy(before, state, sizeof before);
-    if (!thread_slot_of(state)) {
+    aside->was_known = thread_slot_of(state);
+    if (!aside->was_known) {
         interpreter.set_profile_of(state, on_trial, NULL);
         thread_slot_find_function(state, on_trial);
+        interpreter.set_profile_of(state, NULL, NULL);
     }
     struct thread_slot *slot = thread_slot_of(state);
     if (!slot)
         return false;
-    memcpy(aside, before + ((char *)slot - (char *)state), sizeof *aside);
-    interpreter.set_profile_of(state, NULL, NULL);
+    memcpy(&aside->content, before + ((char *)slot - (char *)state), sizeof aside->content);
+    slot->function = NULL;
     set_trace_of(state, NULL, NULL);
     return true;
 }
 
 static void put_back(PyThreadState *state, const struct set_aside *aside)
 {
-    if (aside->slot.function)
-        interpreter.set_profile_of(state, aside->slot.function, aside->slot.object);
-    if (aside->slot.trace_function)
-        set_trace_of(state, function_in(&aside->slot), aside->trace_object);
+    const struct thread_slot *slot = &aside->content.slot;
+    if (slot->function && aside->was_known) {
+        thread_slot_of(state)->function = slot->function;
+        *flag_of(state) = on_value;
+    } else if (slot->function) {
+        interpreter.set_profile_of(state, slot->function, slot->object);
+    }
+    if (slot->trace_function)
+        set_trace_of(state, function_in(slot), aside->content.trace_object);
 }
 
 static bool find_places(PyThreadState *state)
