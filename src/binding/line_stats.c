@@ -59,19 +59,33 @@ static uint32_t take_text(struct recording *recording, PyObject *text)
     return id;
 }
 
+static int check_line(long long line)
+{
+    if (line >= 0 && line <= INT32_MAX)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "there is no line of this number");
+    return -1;
+}
+
 static int take_row(struct recording *recording, uint32_t code, PyObject *tuple)
 {
-    unsigned long long hits, total, self = 0, shortest = 0, longest = 0;
+    long long line, hits, total, self = 0, shortest = 0, longest = 0;
     struct line_row row = {.code = code};
 
-    if (!PyArg_ParseTuple(tuple, "IKK|KKK;a row is (line, hits, time)", &row.line, &hits, &total, &self,
-                          &shortest, &longest))
+    if (!PyArg_ParseTuple(tuple, "LLL|LLL;a row is (line, hits, time)", &line, &hits, &total, &self,
+                          &shortest, &longest) ||
+        check_line(line) < 0)
         return -1;
-    row.hits = hits;
-    row.total_ns = total;
-    row.self_ns = self;
-    row.min_ns = shortest;
-    row.max_ns = longest;
+    if (hits < 0 || total < 0 || self < 0 || shortest < 0 || longest < 0) {
+        PyErr_SetString(PyExc_ValueError, "hits and times of lines cannot be below 0");
+        return -1;
+    }
+    row.line = (uint32_t)line;
+    row.hits = (uint64_t)hits;
+    row.total_ns = (uint64_t)total;
+    row.self_ns = (uint64_t)self;
+    row.min_ns = (uint64_t)shortest;
+    row.max_ns = (uint64_t)longest;
     if (recording_add_line(recording, &row) != UINT32_MAX)
         return 0;
     PyErr_NoMemory();
@@ -98,11 +112,14 @@ static int take_function(struct recording *recording, PyObject *function)
 {
     PyObject *file, *name, *rows;
     struct code code = {.kind = CODE_PYTHON};
+    long long line;
     uint32_t id;
 
-    if (!PyArg_ParseTuple(function, "(UIU)O!;a function is ((file, line, name), rows)", &file, &code.line,
-                          &name, &PyList_Type, &rows))
+    if (!PyArg_ParseTuple(function, "(ULU)O!;a function is ((file, line, name), rows)", &file, &line, &name,
+                          &PyList_Type, &rows) ||
+        check_line(line) < 0)
         return -1;
+    code.line = (uint32_t)line;
     code.file = take_text(recording, file);
     code.name = code.qualname = code.file == UINT32_MAX ? UINT32_MAX : take_text(recording, name);
     if (code.name == UINT32_MAX)

@@ -18,6 +18,7 @@
 #define UNIT_MAX_S   1e6
 #define CELL_SIZE    32
 #define NUMBER_WIDTH 6 /* of the line's number */
+#define GAP_MAX      200
 
 enum column { HITS, TIME, PER_HIT, PERCENT, SELF, SHORTEST, LONGEST, COLUMNS };
 
@@ -185,6 +186,15 @@ static struct source_lines text_of(const struct block *block)
     return (struct source_lines){text, text + size};
 }
 
+/* How many lines from here on are left out: where there is neither text nor time for long, a row's number is not to be
+ * believed, and nobody wants to see all the lines before it. */
+static uint32_t find_gap(const struct line_table_row *row, const struct line_table_row *end, uint32_t number,
+                         uint32_t left)
+{
+    uint32_t gap = row < end ? row->line - number : left;
+    return gap > GAP_MAX ? gap : 0;
+}
+
 static void put_lines(const struct block *block, struct bytes *out)
 {
     struct source_lines text = text_of(block);
@@ -194,9 +204,11 @@ static void put_lines(const struct block *block, struct bytes *out)
     for (uint32_t i = 0; i < count && !out->failed; i++) {
         const char *line = "";
         size_t size = 0;
-        source_block_next(&text, &line, &size);
+        if (!source_block_next(&text, &line, &size))
+            i += find_gap(row, end, first + i, count - i);
         bool timed = row < end && row->line == first + i;
-        put_line(block, first + i, timed ? row : NULL, line, size, out);
+        if (i < count)
+            put_line(block, first + i, timed ? row : NULL, line, size, out);
         row += timed;
     }
 }

@@ -308,6 +308,35 @@ def check_warnings(sonde):
     assert len(profiler.functions) == 1
 
 
+def check_misuse(sonde):
+    class Half(sonde.LineProfiler):
+        def __init__(self):
+            pass
+
+    half, whole = Half(), sonde.LineProfiler()
+    label = ("file", 1, "name")
+    for use, expected in (
+        (half.enable, RuntimeError),
+        (half.disable_by_count, None),
+        (lambda: half.add_code(fresh().leaf.__code__, label), RuntimeError),
+        (lambda: whole.add_code(1, label), TypeError),
+        (lambda: whole.add_code(fresh().leaf.__code__, ([],)), TypeError),
+        (lambda: whole.add_class(fresh().Shape, scoping_policy="near"), ValueError),
+        (lambda: sonde.LineStats({label: [(1, -1, 1)]}, 1e-9).print(io.StringIO()), ValueError),
+        (lambda: sonde.LineStats({label: [(1,)]}, 1e-9).print(io.StringIO()), ValueError),
+    ):
+        try:
+            use()
+        except Exception as error:
+            assert expected and isinstance(error, expected), repr(error)
+        else:
+            assert not expected, expected
+    assert whole.get_stats().timings == {}
+    text = io.StringIO()
+    sonde.LineStats({label: [(1, 1, 1), (2**31 - 1, 1, 1)]}, 1e-9).print(text)
+    assert len(text.getvalue().splitlines()) < 20
+
+
 def check_self_times(sonde):
     """A line's own time is what it has without the functions that it calls, also through C."""
     work = fresh()

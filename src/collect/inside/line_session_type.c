@@ -32,6 +32,14 @@ static int fail(const char *why)
     return -1;
 }
 
+/* A class derived from it may have left that out. */
+static bool is_ready(const struct line_session_object *self)
+{
+    if (!self->places)
+        fail("LineSession.__init__ was not called");
+    return self->places;
+}
+
 /* ---- counting ---- */
 
 static bool has_to_count(const struct line_session_object *self, const struct line_account *account)
@@ -188,7 +196,7 @@ static PyObject *session_add(PyObject *object, PyObject *arguments)
     struct line_session_object *self = (struct line_session_object *)object;
     PyObject *code, *label;
     int always = 0;
-    if (!PyArg_ParseTuple(arguments, "OO!|p", &code, &PyTuple_Type, &label, &always))
+    if (!is_ready(self) || !PyArg_ParseTuple(arguments, "OO!|p", &code, &PyTuple_Type, &label, &always))
         return NULL;
     if (!PyObject_TypeCheck(code, interpreter.code_type)) {
         PyErr_SetString(PyExc_TypeError, "a code object is needed");
@@ -212,6 +220,8 @@ static PyObject *session_add(PyObject *object, PyObject *arguments)
 static PyObject *set_enabled(PyObject *object, bool enabled)
 {
     struct line_session_object *self = (struct line_session_object *)object;
+    if (!is_ready(self))
+        return NULL;
     self->enabled = enabled;
     if (update(self) < 0)
         return NULL;
