@@ -155,6 +155,19 @@ def test_installed_line_profiler_chooses_under_sonde_line(launch):
     assert sorted(path.name for path in launch.folder.iterdir()) == ["decorated.py", "out.sonde"]
 
 
+def test_profile_in_a_setup_script(launch):
+    """What it chooses is timed when the program runs it."""
+    launch.write("chosen.py", "def chosen(n):\n    return n\n")
+    setup = launch.write(
+        "setup.py", "import sys\nsys.path.insert(0, '.')\nimport chosen\nprofile(chosen.chosen)\n"
+    )
+    script = launch.write("main.py", "import chosen\nfor i in range(3):\n    chosen.chosen(i)\n")
+    command = [launch.sonde, "line", "--hot", "0", "-s", setup, "--quiet", "-o", launch.folder / "out.sonde"]
+    done = launch.run([*command, "--", launch.python.executable, script])
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert recorded_hits(launch) == {2: 3}
+
+
 def test_profile_costs_nothing_alone(launch):
     script = launch.write(
         "alone.py",

@@ -220,6 +220,14 @@ static unsigned long mask_of(const char *const *names, size_t count)
     return mask;
 }
 
+/* Functions may have been chosen before there was anybody to tell: by a set-up script. */
+static void choose_again(void)
+{
+    for (struct line_code *function = line_codes_first(); function; function = function->next)
+        if (function->code && function->choice == LINE_CHOSEN)
+            line_events_choose((PyObject *)function->code);
+}
+
 int line_events_begin(char *why, size_t why_bytes)
 {
     static const char *const own[] = {"PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD", "LINE"};
@@ -233,6 +241,7 @@ int line_events_begin(char *why, size_t why_bytes)
     again.interval_ns = FIRST_INTERVAL_NS;
     again.due_ticks = 0;
     again.ticks_per_ns = line_session_ticks_per_ns();
+    choose_again();
     if (monitoring_tool_set(&tool, mask_of(of_all, 4)) == 0)
         return 0;
     PyErr_Clear();
