@@ -27,6 +27,7 @@ struct values {
     double unit;
     bool skip_zero;
     bool threads;
+    struct option_list with;
     bool follow;
     const char *module, *code;
     const char *embed_source;
@@ -42,6 +43,10 @@ static int check(const struct values *values, struct err *err)
             return err_set(err, "--function must name a function, class, module, file or file:line");
     if (values->hot < 0 || values->hot > HOT_MAX)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
+    for (size_t i = 0; i < values->with.count; i++)
+        if (strcmp(values->with.items[i], "trace") != 0)
+            return err_set(err, "there is no collector '%s' to go with line; --with knows: trace",
+                           values->with.items[i]);
     if (values->setup && access(values->setup, R_OK) != 0)
         return err_set_errno(err, "cannot read the set-up script %s", values->setup);
     return lines_text_check_unit(values->unit, err);
@@ -53,8 +58,18 @@ static int64_t wanted_hot(const struct values *values)
     return values->functions.count ? 0 : values->hot;
 }
 
+static bool is_wanted(const struct values *values, const char *collector)
+{
+    for (size_t i = 0; i < values->with.count; i++)
+        if (strcmp(values->with.items[i], collector) == 0)
+            return true;
+    return false;
+}
+
 static void put_settings(const struct values *values, struct bytes *out)
 {
+    if (is_wanted(values, "trace"))
+        bytes_put_text(out, "trace=1\nc_calls=1\n");
     bytes_putf(out, "lines=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->follow,
                values->threads, MEMORY_BYTES);
     if (wanted_hot(values))
@@ -79,9 +94,14 @@ static void tell(const struct run *run, const struct recording *recording)
     uint64_t hits = 0;
     for (uint32_t i = 0; i < recording->lines_count; i++)
         hits += recording->lines[i].hits;
-    for (uint32_t i = 0; i < recording->notes_count; i++)
-        if (recording->notes[i].kind == NOTE_WARNING || recording->notes[i].kind == NOTE_LOSS)
-            message_warn("%s", recording_text(recording, recording->notes[i].text));
+    for (uint32_t i = 0; i < recording->notes_count; i++) {
+        const struct note *note = &recording->notes[i];
+        const char *text = recording_text(recording, note->text);
+        if (note->kind == NOTE_WARNING || note->kind == NOTE_LOSS)
+            message_warn("%s", text);
+        else if (note->kind == NOTE_REMARK)
+            message_hint("%s", text);
+    }
     message_hint("%" PRIu64 " line hits in %.3f s: %s", hits, (double)run->elapsed_ns / 1e9, run->path);
 }
 
@@ -139,6 +159,8 @@ static const struct option options[] = {
      "Leave functions out of --view that were never called."},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep the times of each thread apart."},
+    {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
+     "Add a collector to the same recording: trace counts every call, too."},
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     {0},

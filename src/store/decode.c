@@ -265,9 +265,9 @@ static enum outcome read_note(struct decode *decode, struct rows *rows, const ui
 {
     (void)rows;
     uint32_t process = find(&decode->processes, values[0]);
+    bool known_kind = values[1] >= NOTE_LOSS && values[1] <= NOTE_REMARK;
     struct note note = {.process = process == IDS_UNKNOWN ? 0 : process,
-                        .kind = values[1] >= NOTE_LOSS && values[1] <= NOTE_WARNING ? (uint8_t)values[1]
-                                                                                    : (uint8_t)NOTE_WARNING,
+                        .kind = known_kind ? (uint8_t)values[1] : (uint8_t)NOTE_WARNING,
                         .count = values[2],
                         .text = (uint32_t)values[3]};
     return added(decode, recording_add_note(decode->recording, &note));

@@ -164,6 +164,7 @@ enum note_kind {
     NOTE_CLOCK = 4, /* the counter was found wrong */
     NOTE_END = 5,   /* how the run ended, when not plainly */
     NOTE_WARNING = 6,
+    NOTE_REMARK = 7, /* to be known, and no fault */
 };
 struct note {
     uint32_t process;

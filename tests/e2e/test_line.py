@@ -416,6 +416,52 @@ def test_beside_a_debugger_and_a_profiler(launch):
     assert hits == {7: calls, 8: loops + calls, 9: loops, 10: calls}
 
 
+COUNTED = """
+    import threading
+
+
+    def helper(item):
+        return -item
+
+
+    def work(count):
+        total = 0
+        for i in sorted(range(count), key=helper):
+            total += helper(i) + len("abc")
+        return total
+
+
+    def stream(count):
+        for i in range(count):
+            yield work(i)
+
+
+    threads = [threading.Thread(target=work, args=(4,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    list(stream(5))
+"""
+
+
+def test_lines_and_calls_in_one_recording(launch):
+    """Each is what it is without the other."""
+    launch.write("counted.py", COUNTED)
+    assert launch.traced("counted.py", output="calls.sonde").returncode == 0
+    chosen = ["-f", "work", "-f", "stream"]
+    assert line_times.timed(launch, "counted.py", output="lines.sonde", options=chosen).returncode == 0
+    both = line_times.timed(launch, "counted.py", options=[*chosen, "--with", "trace"])
+    assert both.returncode == 0, both.stderr.decode()
+    counts = launch.counts("counted.py")
+    assert counts == launch.counts("counted.py", "calls.sonde")
+    assert counts["helper"][0] == 2 * (3 * 4 + sum(range(5)))
+    lines = {name: line_times.hits(rows) for name, rows in line_times.by_name(launch).items()}
+    alone = line_times.by_name(launch, "lines.sonde")
+    assert lines == {name: line_times.hits(rows) for name, rows in alone.items()}
+    assert lines["stream"] == {16: 6, 17: 5}
+
+
 def test_setup_runs_first(launch):
     launch.write("first.py", "import builtins\n\nbuiltins.prepared = 5\n")
     launch.write("program.py", "def work():\n    return prepared\n\n\nprint(work())\n")

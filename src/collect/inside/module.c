@@ -57,9 +57,10 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
         return -1;
     agent->call_at_fork(before_fork, after_fork);
     finder_init(agent->session->package);
-    if (agent->session->trace && start_trace(agent, why, why_bytes) < 0)
+    /* Lines first: what they try out is not the program's, and no call of it is to be counted. */
+    if (agent->session->lines && line_session_start(agent, why, why_bytes) < 0)
         return -1;
-    return agent->session->lines ? line_session_start(agent, why, why_bytes) : 0;
+    return agent->session->trace ? start_trace(agent, why, why_bytes) : 0;
 }
 
 static struct PyModuleDef definition = {

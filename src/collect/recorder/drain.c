@@ -346,7 +346,7 @@ static void note_late(struct drain *drain, const struct clock_rate *rate)
                            since_ns > start_ns ? (double)(since_ns - start_ns) / 1e9 : 0.0);
         used += put > 0 ? (size_t)put : 0;
     }
-    note(drain, NOTE_WARNING, count > 1, text);
+    note(drain, NOTE_REMARK, count > 1, text);
 }
 
 static void note_throttled(struct drain *drain)
