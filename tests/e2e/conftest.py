@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -178,13 +177,13 @@ def speedscope():
     """speedscope's own importer: a file → the document that speedscope makes of it."""
     if not shutil.which("node") or not shutil.which("npm"):
         pytest.skip("node and npm are not installed")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = pathlib.Path(home, "sonde", "peers-node")
+    folder = interpreters.cache() / "peers-node"
     folder.mkdir(parents=True, exist_ok=True)
     packages = [f"{name}@{version}" for name, version in SPEEDSCOPE.items()]
     install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", *packages]
-    if not installed(folder / "node_modules") and not interpreters.succeeds(install):
-        pytest.skip("speedscope cannot be installed: npm does not reach its registry")
+    with interpreters.installing():
+        if not installed(folder / "node_modules") and not interpreters.succeeds(install):
+            pytest.skip("speedscope cannot be installed: npm does not reach its registry")
     script = PROGRAMS.parent / "speedscope_import.cjs"
 
     def read_file(file):

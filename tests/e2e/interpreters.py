@@ -5,6 +5,8 @@ folder that holds the built sonde under a name inside the temporary folder; both
 namespace of the command alone, so that nothing is left mounted.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -71,8 +73,12 @@ class Interpreter:
 
         In a chroot it lies inside, and its packages are put there from outside, where the package index is.
         """
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        folder = pathlib.Path("/var/cache" if self.root else home, "sonde", f"peers-{self}")
+        with installing():
+            return self.make_environment(packages)
+
+    def make_environment(self, packages):
+        folder = pathlib.Path("/var/cache", "sonde") if self.root else cache()
+        folder = folder / f"peers-{self}"
         python = folder / "bin" / "python"
         enter = ["chroot", self.root] if self.root else []
         make = [*enter, self.executable, "-m", "venv", "--without-pip", folder]
@@ -112,6 +118,20 @@ class Interpreter:
         # pip would keep the result as a wheel of the version that it runs on itself.
         from_source = ["--no-cache-dir", "--no-binary", package]
         yield succeeds([*pip, "install", "--target", site, *from_source, package], env=environment)
+
+
+def cache():
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(home, "sonde")
+
+
+@contextlib.contextmanager
+def installing():
+    """While this holds, no other process of the tests installs anything: several run at once."""
+    cache().mkdir(parents=True, exist_ok=True)
+    with open(cache() / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def root_is_mounted():

@@ -4,7 +4,6 @@ from its source distribution, CPython's out of the strings in its own tests. Non
 import ast
 import html
 import io
-import os
 import pathlib
 import re
 import subprocess
@@ -14,6 +13,7 @@ import textwrap
 import urllib.parse
 import urllib.request
 
+import interpreters
 import pytest
 
 PATIENCE_S = 30
@@ -22,8 +22,7 @@ SOCKET = "class _test_sock:\n    sendall = staticmethod(lambda said: print(said.
 
 
 def cache(name):
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = pathlib.Path(home, "sonde", name)
+    folder = interpreters.cache() / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

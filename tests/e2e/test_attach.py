@@ -16,6 +16,8 @@ import pytest
 from samples import Grammar, Samples
 from test_record_truth import of_program_only
 
+pytestmark = pytest.mark.alone
+
 IMPOSSIBLE_ALLOWED = 0.0005
 ERRORS_ALLOWED = 0.001
 DEVIATIONS = 4.5

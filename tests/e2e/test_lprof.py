@@ -52,9 +52,10 @@ class Release:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         self.folder = peer_programs.cache(f"{requirement.replace('==', '-')}-{version}")
         install = [sys.executable, "-m", "pip", "install", "--only-binary", ":all:", "--target", self.folder]
-        there = (self.folder / "line_profiler").exists()
-        if not there and not interpreters.succeeds([*install, requirement]):
-            pytest.skip(f"{requirement} cannot be installed")
+        with interpreters.installing():
+            there = (self.folder / "line_profiler").exists()
+            if not there and not interpreters.succeeds([*install, requirement]):
+                pytest.skip(f"{requirement} cannot be installed")
 
     def run(self, folder, *arguments):
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONIOENCODING": "utf-8"}

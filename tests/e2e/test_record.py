@@ -10,6 +10,8 @@ import pytest
 from samples import Samples, record
 from screen import Screen
 
+pytestmark = pytest.mark.alone
+
 CUT = 16  # the bit of a sample's state: its outermost frames are missing
 
 

@@ -12,6 +12,8 @@ from test_attach import attach, running
 from test_record_native import Native, names_of, record_native
 from test_record_truth import of_program_only
 
+pytestmark = pytest.mark.alone
+
 FORTRAN = """\
 module mesh
   implicit none

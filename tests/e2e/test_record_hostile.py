@@ -11,6 +11,8 @@ import pytest
 from conftest import USABLE, Launcher, read
 from samples import Samples, record
 
+pytestmark = pytest.mark.alone
+
 # Of each layout of frames one: 3.10 has that of 3.9.
 CHOSEN = [each for each in {each.numbers: each for each in USABLE}.values() if each.numbers != (3, 10)]
 

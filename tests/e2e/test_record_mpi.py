@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from conftest import PROGRAMS
 
+pytestmark = pytest.mark.alone
+
 PYTHON = "/usr/bin/python3"
 LINE = (
     "ulimit -c unlimited ; ulimit -t 562 ; "

@@ -11,6 +11,8 @@ import pytest
 from conftest import PROGRAMS
 from samples import Samples, record
 
+pytestmark = pytest.mark.alone
+
 FOUND = interpreters.everything()
 RUNS_MAX = 8  # one or two will do, unless the machine is busy
 # Every function has a frame of its own, so that who calls whom can be judged.

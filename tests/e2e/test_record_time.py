@@ -6,8 +6,11 @@ import pty
 import signal
 import time
 
+import pytest
 from conftest import read
 from samples import record
+
+pytestmark = pytest.mark.alone
 
 SPIN = """
     import sys, time

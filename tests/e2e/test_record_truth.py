@@ -5,7 +5,10 @@ import concurrent.futures
 import math
 import time
 
+import pytest
 from samples import Grammar, Samples, record
+
+pytestmark = pytest.mark.alone
 
 STACKS_WANTED = 100_000
 RUNS_MAX = 30  # four will do, unless the machine is busy

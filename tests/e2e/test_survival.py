@@ -11,6 +11,8 @@ import time
 import pytest
 from conftest import USABLE, Launcher
 
+pytestmark = pytest.mark.alone
+
 KILLS = 50
 
 
