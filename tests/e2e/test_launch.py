@@ -266,7 +266,8 @@ def test_interrupt_from_the_terminal(launch):
         import time
         try:
             print('ready', flush=True)
-            time.sleep(60)
+            for turn in range(600):  # a signal just before a sleep is noticed only after it
+                time.sleep(0.1)
         except KeyboardInterrupt:
             print('interrupted', flush=True)
             time.sleep(0.3)

@@ -230,7 +230,9 @@ def test_garbage_collection_is_a_frame(launch):
     path = launch.folder / "out.sonde"
     collecting = total(path, lambda stack, state: stack[:2] == ["<garbage collection>", "<module>"])
     spinning = total(path, lambda stack, state: stack[:1] == ["spin"])
-    assert collecting == total(path, lambda stack, state: state & GC and "<module>" in stack)
+    # The program's own, and perhaps one that an import set off before it was switched off.
+    every = total(path, lambda stack, state: stack[:1] == ["<garbage collection>"])
+    assert every == total(path, lambda stack, state: state & GC) >= collecting
     assert spinning > 100
     assert 0.7 < collecting / spinning < 1.4
 
