@@ -51,6 +51,41 @@ def test_trace_function_as_coverage_and_debuggers_set_it(launch):
     assert seen == [10]
 
 
+LINES = """
+    import sys, time
+
+    def pairs(a, b):
+        x = a
+        y = b
+        z = x
+        return (x, y, z, [a, 1, b])
+
+    def trace(frame, event, argument):
+        if frame.f_code is pairs.__code__:
+            seen.append((event, frame.f_lineno))
+        return trace
+
+    for turn in range(3):
+        for _ in range(1000):
+            pairs(1, 2)
+        seen = []
+        sys.settrace(trace)
+        result = pairs(turn, "b")
+        sys.settrace(None)
+        print(result, seen)
+"""
+
+
+def test_lines_of_a_debugger_that_comes_late(launch):
+    """On 3.12 sonde joins again the pairs of instructions that events take apart: no line is lost by that."""
+    launch.write("program.py", LINES)
+    alone = launch.plain("program.py")
+    lines = [("call", 3), ("line", 4), ("line", 5), ("line", 6), ("line", 7), ("return", 7)]
+    assert alone.stdout.decode().splitlines()[2] == f"(2, 'b', 2, [2, 1, 'b']) {lines}"
+    assert launch.traced("program.py").stdout == alone.stdout
+    assert launch.counts("program.py")["pairs"] == (3003, 3003)
+
+
 def test_profile_function_set_by_hand(launch):
     """sys.getprofile() shows what the program set, nothing else."""
     seen = run(

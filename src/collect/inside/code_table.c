@@ -7,6 +7,7 @@
 #include "collect/inside/finder.h"
 #include "collect/inside/greenlets.h"
 #include "collect/inside/slot_sharing.h"
+#include "collect/inside/superinstructions.h"
 #include "collect/inside/tracer.h"
 #include "store/recording.h"
 
@@ -237,8 +238,10 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
         label_c(&label, key, callee);
     PyErr_Clear();
     notice_interpreters();
-    if (kind == CALLEE_PYTHON)
+    if (kind == CALLEE_PYTHON) {
         notice(key, &label);
+        superinstructions_restore_soon(callee);
+    }
     uint32_t row = add_row(trace, &label);
     label_clear(&label);
     *lasting = row && (kind == CALLEE_C || keep(trace, row, callee)) && table_add(&trace->codes, key, 0, row);

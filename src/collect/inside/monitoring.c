@@ -4,6 +4,7 @@
 
 #include "collect/inside/monitoring_tool.h"
 #include "collect/inside/setprofile.h"
+#include "collect/inside/superinstructions.h"
 #include "collect/inside/tracer.h"
 
 static struct monitoring_tool tool;
@@ -141,6 +142,7 @@ int monitoring_set(bool active, bool c_calls, char *why, size_t why_bytes)
         return 0;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    superinstructions_learn();
     int result = monitoring_tool_open(&tool, events, EVENTS, why, why_bytes);
     unsigned long mask = 0;
     for (size_t i = 0; result == 0 && active && i < (c_calls ? EVENTS : EVENTS - C_EVENTS); i++)
