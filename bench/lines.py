@@ -6,7 +6,8 @@
 Each round runs every tool once, one after the other, and of all rounds the best time counts: what disturbs
 the machine disturbs all alike. The clock is the work program's own (bench/line_work.py). "far lines" are
 beyond line 256, where the numbers of lines are objects that must be made; in "calls" one line in six calls a
-function. "not chosen" is a function that is not timed, where another is: its share of full speed.
+function. "not chosen" is a function that is not timed, where another is: its share of full speed. "empty"
+is a trace function in C that does nothing: what CPython itself asks before 3.12 for telling of lines.
 """
 
 import argparse
@@ -38,6 +39,7 @@ class Bench:
         line = [interpreters.sonde_program(), "line", "--quiet", "--hot", "0", *output]
         return {
             "none": [self.python.executable, *work],
+            "empty": [self.python.executable, *work, "empty"],
             "sonde": [*line, "--", self.python.executable, *work],
             "line_profiler": [
                 *(self.peer, "-m", "kernprof", "-q", "-l", "-o", self.folder / "bench.lprof"),
@@ -64,15 +66,19 @@ class Bench:
 def report(bench, rounds):
     """Prints a line for each case; whether all targets were met."""
     good = True
-    tools = ["none", "sonde", "line_profiler"] if bench.peer else ["none", "sonde"]
+    tools = ["none", "sonde", *(["line_profiler"] if bench.peer else [])]
+    if bench.python.numbers < (3, 12):
+        tools.append("empty")
     for case in CASES:
         found = bench.best(tools, case, rounds)
         ours = found["sonde"] - found["none"]
         theirs = found.get("line_profiler", float("nan")) - found["none"]
         good &= not ours / theirs > LARGEST_RATIO
+        floor = (found["empty"] - found["none"]) / theirs if "empty" in found else None
         print(
             f"{bench.python!r:8} {case:10} base {found['none']:6.1f}  sonde {ours:+7.1f}"
-            f"  line_profiler {theirs:+7.1f}  ratio {ours / theirs:5.2f}  (at most {LARGEST_RATIO})",
+            f"  line_profiler {theirs:+7.1f}  ratio {ours / theirs:5.2f}  (at most {LARGEST_RATIO})"
+            + (f"  empty {floor:5.2f}" if floor is not None else ""),
             flush=True,
         )
     for case in NOT_CHOSEN:
