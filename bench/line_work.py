@@ -1,4 +1,4 @@
-"""The work that line profilers are compared on: line_work.py CASE [empty] prints what it took, as a line of JSON.
+"""The work that line profilers are compared on: line_work.py CASE [empty] prints what it took, as JSON.
 
 The clock runs around the work alone. `profile` is the profiler's, or nobody's.
 """
