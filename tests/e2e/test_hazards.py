@@ -1,9 +1,11 @@
 """Rare conditions: the target runs as without sonde, and the recorder outlives what becomes of it."""
 
 import os
+import pathlib
 import re
 import signal
 import stat
+import time
 
 import pytest
 
@@ -96,6 +98,8 @@ def test_target_overwrites_the_shared_memory(modern_launch, start, size):
     command = [*launch.tracer(), "--", launch.python.executable, "victim.py"]
     with launch.start(command) as process:
         target = int(process.stdout.readline())
+        while "memfd:sonde" not in pathlib.Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.01)  # what is overwritten before the recorder has seen it was never a recording
         try:
             overwrite(target, start, b"\xff" * size)
         finally:
