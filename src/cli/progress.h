@@ -1,7 +1,7 @@
 /*
  * progress: one line on the terminal while a program is sampled, written over again and again and wiped at the end.
- * Nothing without a terminal, with --quiet, or in the first second; and nothing while a program runs that was started
- * here: it has the same terminal, and the line would wipe out what the program has written on its last line.
+ * Nothing without a terminal, with --quiet, or in the first second; and nothing while a program that was started here
+ * writes to the same terminal: the line would wipe out what the program has written on its last line.
  */
 #ifndef SONDE_CLI_PROGRESS_H
 #define SONDE_CLI_PROGRESS_H

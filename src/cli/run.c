@@ -347,10 +347,16 @@ static int close_recorded(const struct making *making)
     return making->close(run, making->values);
 }
 
+/* Whether the program that we started writes to the terminal or reads from it; its standard error is always ours. */
+static bool shares_terminal(const struct making *making)
+{
+    return !making->options->target.pid && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO));
+}
+
 static void close_run(struct making *making, bool goes_on)
 {
     progress_wipe();
-    progress_share(goes_on && !making->options->target.pid);
+    progress_share(goes_on && shares_terminal(making));
     fill_run(making);
     making->run->goes_on = goes_on;
     finish(making, making->run);
@@ -366,7 +372,7 @@ static void end_early(void *context)
 static int record(struct making *making, struct err *err)
 {
     struct bytes settings = {0};
-    progress_share(!making->options->target.pid);
+    progress_share(shares_terminal(making));
     bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
                making->installation.package, making->options->settings);
     bytes_put_u8(&settings, 0);

@@ -1,5 +1,6 @@
 """sonde finalize: native addresses get the names of the build that ran, here or elsewhere, or none."""
 
+import collections
 import json
 import os
 import re
@@ -354,6 +355,14 @@ def copy_by_build_id(modules, root, folder):
             shutil.copy(path, place)
 
 
+def without_offsets(stacks):
+    """A stub of the linkage table has no name, and debug data alone do not tell where it begins."""
+    counts = collections.Counter()
+    for stack, count in stacks.items():
+        counts[re.sub(r"libk\.so\+0x[0-9a-f]+", "libk.so+", stack)] += int(count)
+    return counts
+
+
 def test_naming_on_another_machine(sonde, tmp_path):
     """Recorded in another root file system. Here its files are gone, or others are in their place; a folder
     with them by build id, or a copy of that file system, gives the names that they have there."""
@@ -382,7 +391,7 @@ def test_naming_on_another_machine(sonde, tmp_path):
     assert "another build" in said and "No such file" in said and "--search-dir" in said, said
     assert not {"solver::norm(double*)", "square"} & functions_in(library.stacks())
     library.finalize("--search-dir", elsewhere)
-    assert library.stacks("--internals") == there
+    assert without_offsets(library.stacks("--internals")) == without_offsets(there)
     library.recording.write_bytes(recorded)
     library.finalize("--search-dir", interpreter.root, "--search-dir", root, "--search-dir", elsewhere)
     assert library.stacks("--internals") == there
