@@ -92,7 +92,8 @@ def test_samples_agree_with_libunwind(checker, local):
     assert counts["walks"] > 100, str(counts)
     assert counts["root"] == counts["walks"], str(counts)
     # From a caller on, with what is known of a sleeping thread: stack pointer and program counter.
-    assert counts["asleep"] > 100 and counts["asleep_root"] == counts["asleep"], str(counts)
+    # In code with frame pointers that rests on a guess, which is marked, and fails about once in a thousand.
+    assert counts["asleep"] > 100 and counts["asleep_root"] >= 0.99 * counts["asleep"], str(counts)
     assert counts["asleep_different"] == 0, str(counts)
     if is_reworked(local):  # libunwind goes astray there
         assert counts["different"] <= 0.05 * counts["compared"], str(counts)
