@@ -92,7 +92,7 @@ def test_samples_agree_with_libunwind(checker, local):
     assert counts["walks"] > 100, str(counts)
     assert counts["root"] == counts["walks"], str(counts)
     # From a caller on, with what is known of a sleeping thread: stack pointer and program counter.
-    # These threads do not sleep: where one is about to call or return, that is a guess, and now and then wrong.
+    # These threads do not sleep: where one is about to call or return, it is a guess, now and then wrong.
     assert counts["asleep"] > 100 and counts["asleep_root"] >= 0.99 * counts["asleep"], str(counts)
     assert counts["asleep_different"] <= 0.005 * counts["asleep"], str(counts)
     if is_reworked(local):  # libunwind goes astray there
