@@ -142,20 +142,9 @@ class LineProfiler(_inside.LineSession):
         """Write a .lprof file, which line_profiler reads, too."""
         self.get_stats().to_file(filename)
 
-    def print_stats(
-        self,
-        stream=None,
-        output_unit=None,
-        stripzeros=False,
-        details=True,
-        summarize=False,
-        sort=False,
-        rich=False,
-        *,
-        config=None,
-    ):
-        """Print the table; see LineStats.print."""
-        self.get_stats().print(stream, output_unit, stripzeros, details, summarize, sort, rich, config=config)
+    def print_stats(self, *arguments, **options):
+        """Print the table; what may be asked for is said by LineStats.print."""
+        self.get_stats().print(*arguments, **options)
 
     def snapshot(self):
         """What was counted so far as the bytes of a .sonde file, with the text of the source files."""
