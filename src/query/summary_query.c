@@ -1,6 +1,7 @@
 /* summary: what was recorded, how good it is, and what to look at first. */
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
+#include "analyse/overhead.h"
 #include "analyse/timeline.h"
 #include "base/err.h"
 #include "query/answer.h"
@@ -122,6 +123,11 @@ static int put_findings(struct json *json, struct opened_recording *row, const s
     struct findings findings = {0};
     if (!tree || findings_build_from(&row->recording, selection, functions, tree, &findings, err) < 0)
         return -1;
+    struct overhead overhead = overhead_of(&row->recording, functions);
+    json_key(json, "overhead_ns");
+    json_real(json, overhead.ns);
+    json_key(json, "overhead_share");
+    json_real(json, overhead.share);
     put_list(json, "findings");
     for (uint32_t i = 0; i < findings.count; i++) {
         json_begin_object(json);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/overhead.h"
 #include "base/bytes.h"
 #include "base/quantity.h"
 #include "show/report_text.h"
@@ -135,13 +136,10 @@ static void put_machine(const struct recording *recording, struct bytes *line)
 static void put_overhead(const struct recording *recording, const struct functions *functions,
                          struct bytes *line)
 {
-    const char *overhead = recording_meta(recording, "overhead_ns");
-    double ns = overhead ? strtod(overhead, NULL) : 0;
-    const char *elapsed = functions->sampled ? recording_meta(recording, "elapsed_ns") : NULL;
-    double whole_ns = elapsed ? strtod(elapsed, NULL) : (double)functions->total_ns;
-    if (ns > 0 && whole_ns > 0)
-        bytes_putf(line, ", overhead about %s (%s)", quantity_duration(ns).text,
-                   quantity_share(ns / whole_ns).text);
+    struct overhead overhead = overhead_of(recording, functions);
+    if (overhead.ns > 0)
+        bytes_putf(line, ", overhead about %s (%s)", quantity_duration(overhead.ns).text,
+                   quantity_share(overhead.share).text);
 }
 
 static void put_losses(const struct recording *recording, struct bytes *line)

@@ -36,6 +36,8 @@ export interface Summary {
   name: string;
   sampled: boolean;
   flat: boolean;
+  overhead_ns: number; // 0 = not known
+  overhead_share: number;
   /** Lines were timed; nothing else was. */
   lined: boolean;
   only_lines: boolean;

@@ -25,8 +25,7 @@ function headline(summary: Summary): string {
   if (summary.live) parts.push("being recorded");
   if (length > 0) parts.push(time(length));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
-  if (Number(meta.overhead_ns) > 0 && Number(meta.elapsed_ns) > 0)
-    parts.push(`overhead ${share(Number(meta.overhead_ns), Number(meta.elapsed_ns))}`);
+  if (summary.overhead_ns > 0) parts.push(`overhead ${share(summary.overhead_share, 1)}`);
   if (meta.python) parts.push(`Python ${meta.python}`);
   if (summary.processes.length > 1) parts.push(`${summary.processes.length} processes`);
   return parts.join(" · ");

@@ -82,10 +82,9 @@ function jitterWords(meta: Summary["meta"]): string | undefined {
   return `half of the samples less than ${late("late_us_50")}, 99 in 100 less than ${late("late_us_99")}`;
 }
 
-function overheadWords({ overhead_ns, elapsed_ns }: Summary["meta"]): string | undefined {
-  if (!(number(overhead_ns) >= 0)) return undefined;
-  const part = number(elapsed_ns) > 0 ? `, ${share(number(overhead_ns), number(elapsed_ns))} of the run` : "";
-  return `${time(number(overhead_ns))} estimated${part}`;
+function overheadWords({ overhead_ns, overhead_share, sampled }: Summary): string | undefined {
+  if (!(overhead_ns > 0)) return undefined;
+  return `${time(overhead_ns)} estimated, ${share(overhead_share, 1)} of ${sampled ? "the run" : "all threads' time"}`;
 }
 
 function distinct(texts: string[]): string | undefined {
@@ -137,7 +136,7 @@ function quality(summary: Summary): Fact[] {
     ["Late by", jitterWords(meta)],
     ["Samples", meta.samples && count(number(meta.samples))],
     ["Errors", meta.errors && count(number(meta.errors))],
-    ["Overhead", overheadWords(meta)],
+    ["Overhead", overheadWords(summary)],
     ["Losses", summary.notes.some(({ kind }) => kind === NOTE_LOSS) ? undefined : "none"],
     ...summary.notes.map(({ kind, count: times, text }): Fact => [NOTE_WORDS[kind] ?? "Note", times > 1 ? `${count(times)} ${text}` : text]),
     ["File", damageWords(summary)],

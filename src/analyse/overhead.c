@@ -1,0 +1,17 @@
+#include "analyse/overhead.h"
+
+#include <stdlib.h>
+
+#include "analyse/functions.h"
+#include "store/recording.h"
+
+struct overhead overhead_of(const struct recording *recording, const struct functions *functions)
+{
+    const char *text = recording_meta(recording, "overhead_ns");
+    const char *elapsed = functions->sampled ? recording_meta(recording, "elapsed_ns") : NULL;
+    double ns = text ? strtod(text, NULL) : 0;
+    double whole_ns = elapsed ? strtod(elapsed, NULL) : (double)functions->total_ns;
+    if (!(ns > 0 && whole_ns > 0))
+        return (struct overhead){0};
+    return (struct overhead){ns, ns / whole_ns};
+}
