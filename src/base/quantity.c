@@ -47,3 +47,16 @@ struct quantity quantity_share(double share)
     snprintf(out.text, sizeof out.text, percent < 9.95 ? "%.1f%%" : "%.0f%%", percent);
     return out;
 }
+
+struct quantity quantity_bytes(double size)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double magnitude = size < 0 ? -size : size;
+    int unit = 0;
+    for (; unit < 4 && magnitude >= 999.5; unit++)
+        magnitude /= 1024;
+    int decimals = unit == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
+    struct quantity out;
+    snprintf(out.text, sizeof out.text, "%s%.*f %s", size < 0 ? "-" : "", decimals, magnitude, units[unit]);
+    return out;
+}
