@@ -117,6 +117,17 @@ for (const [name, make] of Object.entries(RECORDINGS))
     }
   });
 
+for (const [name, make] of [["sonde trace", traced], ["sonde record", recorded]])
+  test(`the share that recording cost is the report's: ${name}`, async (harness) => {
+    const recording = make(harness);
+    const said = harness.sonde("report", recording).toString().replace(/\s+/g, " ");
+    const whole = Number(/overhead about [^(]*\(([\d.]+)%\)/.exec(said)[1]);
+    const page = await harness.open(harness.html(recording));
+    await page.waitForSelector(".bars li");
+    const shown = Number(/overhead ([\d.]+) %/.exec(await page.locator("header").first().innerText())[1]);
+    assert(Math.abs(shown - whole) <= (whole < 10 ? 0.06 : 0.6), `the page says ${shown} %, the report ${whole} %`);
+  });
+
 test("numbers of the flame view: the whole, a frame, a leaf", async (harness) => {
   const recording = harness.golden("small.sonde");
   const page = await harness.open(harness.html(recording), { hash: "#view=flame" });
