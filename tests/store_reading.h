@@ -110,8 +110,72 @@ static inline void assert_lines(const struct recording *recording)
     }
 }
 
+static inline void assert_series(const struct recording *recording)
+{
+    const struct series_row expected[] = {{1000, 5 << 20, 1}, {2000, -1, 1}, {1000, 0, 2}, {2000, 900, 2}};
+    assert_int_equal(recording->counters_count, 3);
+    assert_string_equal(recording_text(recording, recording->counters[1].name), "rss");
+    assert_string_equal(recording_text(recording, recording->counters[2].unit), "ns");
+    assert_int_equal(recording->counters[2].kind, COUNTER_SUM);
+    assert_int_equal(recording->counters[2].process, 1);
+    assert_int_equal(recording->series_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(recording->series[i].counter, expected[i].counter);
+        assert_int_equal(recording->series[i].time_ns, expected[i].time_ns);
+        assert_int_equal(recording->series[i].value, expected[i].value);
+    }
+}
+
+/* By stack, then time, although the later state was written first; sizes are added up. */
+static inline void assert_heap(const struct recording *recording)
+{
+    assert_int_equal(recording->heap_count, 3);
+    const struct heap_row *early = &recording->heap[0], *late = &recording->heap[1];
+    assert_true(early->at_ns == 1000 && late->at_ns == 2000);
+    assert_true(early->live_bytes == 64 && early->live_count == 1 && early->total_bytes == 64);
+    assert_true(late->live_bytes == 0 && late->total_bytes == 128 && late->total_count == 2);
+    assert_true(late->peak_bytes == 64 && late->peak_count == 1);
+    assert_true(late->temporary_bytes == 64 && late->temporary_count == 1);
+    assert_true(late->thread == 1 && late->node == 2 && late->allocator == HEAP_MALLOC);
+    assert_true(recording->heap[2].live_bytes == UINT64_C(1) << 40 && recording->heap[2].thread == 2);
+    assert_int_equal(recording->heap[2].allocator, HEAP_GPU);
+    assert_int_equal(recording->heap_sizes_count, 2);
+    assert_true(recording->heap_sizes[0].floor_bytes == 0 && recording->heap_sizes[0].count == 3);
+    assert_true(recording->heap_sizes[1].floor_bytes == 64 && recording->heap_sizes[1].count == 2);
+    assert_int_equal(recording->heap_sizes[1].total_bytes, 134);
+    assert_int_equal(recording->heap_sizes[1].process, 1);
+}
+
+/* By time; a block that was freed in the nanosecond in which it was made was made first. */
+static inline void assert_allocations(const struct recording *recording)
+{
+    const struct allocation_row expected[] = {
+        {1200, 0x5000, 9, 2, 2, HEAP_MMAP},
+        {1500, 0x7f0000001000, 64, 1, 2, HEAP_MALLOC},
+        {1500, 0x7f0000001000, 0, 1, 0, HEAP_FREE},
+        {1900, 0x5000, 4, 2, 0, HEAP_FREE},
+    };
+    assert_int_equal(recording->allocations_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct allocation_row *row = &recording->allocations[i];
+        assert_int_equal(row->time_ns, expected[i].time_ns);
+        assert_true(row->address == expected[i].address);
+        assert_int_equal(row->size_bytes, expected[i].size_bytes);
+        assert_true(row->thread == expected[i].thread && row->node == expected[i].node);
+        assert_int_equal(row->allocator, expected[i].allocator);
+    }
+    assert_int_equal(recording->line_memory_count, 1);
+    const struct line_memory_row *line = &recording->line_memory[0];
+    assert_true(line->thread == 1 && line->code == 1 && line->line == 5 && line->hits == 3);
+    assert_true(line->heap_growth_bytes == -70 && line->rss_growth_bytes == 4096);
+    assert_true(line->heap_bytes == 1000 && line->rss_bytes == 5 << 20);
+}
+
 static inline void assert_data(const struct recording *recording)
 {
+    assert_series(recording);
+    assert_heap(recording);
+    assert_allocations(recording);
     assert_lines(recording);
     assert_int_equal(recording->calls_count, 3);
     assert_int_equal(recording->calls[1].calls, 15);
@@ -149,7 +213,7 @@ static inline void assert_sample(const struct recording *recording)
 
 /* Where each chunk begins, and after them the end of the file. */
 struct layout {
-    size_t at[16];
+    size_t at[32];
     size_t count;
 };
 

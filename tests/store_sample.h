@@ -46,6 +46,47 @@ static inline void sample_write_natives(struct writer *writer, uint32_t process,
     writer_update_code(writer, nameless, &(struct code){.flags = CODE_INTERNAL});
 }
 
+/* Two counters, two stacks with their history, a block that is freed where it was made, and lines. */
+static inline void sample_write_memory(struct writer *writer, uint32_t process, uint32_t thread,
+                                       uint32_t other, uint32_t node, uint32_t code)
+{
+    struct counter rss = {.name = sample_text(writer, "rss"),
+                          .unit = sample_text(writer, "bytes"),
+                          .process = process,
+                          .kind = COUNTER_LEVEL};
+    struct counter cpu = {.name = sample_text(writer, "cpu"),
+                          .unit = sample_text(writer, "ns"),
+                          .process = process,
+                          .kind = COUNTER_SUM};
+    uint32_t resident = writer_counter(writer, &rss), time = writer_counter(writer, &cpu);
+    writer_series(writer, &(struct series_row){1000, 5 << 20, resident});
+    writer_series(writer, &(struct series_row){1000, 0, time});
+    writer_series(writer, &(struct series_row){2000, 900, time});
+    writer_series(writer, &(struct series_row){2000, -1, writer_counter(writer, &rss)});
+    const struct heap_row early = {
+        1000, 64, 1, 64, 1, 64, 1, 0, 0, .thread = thread, .node = node, .allocator = HEAP_MALLOC};
+    const struct heap_row late = {
+        2000, 0, 0, 128, 2, 64, 1, 64, 1, .thread = thread, .node = node, .allocator = HEAP_MALLOC};
+    writer_heap(writer, &late);
+    writer_heap(writer,
+                &(struct heap_row){
+                    .at_ns = 7, .live_bytes = UINT64_C(1) << 40, .thread = other, .allocator = HEAP_GPU});
+    writer_heap(writer, &early);
+    writer_heap_size(writer, &(struct heap_size_row){64, 1, 64, process});
+    writer_heap_size(writer, &(struct heap_size_row){0, 3, 30, process});
+    writer_heap_size(writer, &(struct heap_size_row){64, 1, 70, process});
+    const struct allocation_row events[] = {
+        {1500, 0x7f0000001000, 64, thread, node, HEAP_MALLOC},
+        {1200, 0x5000, 9, other, node, HEAP_MMAP},
+        {1500, 0x7f0000001000, 0, thread, 0, HEAP_FREE},
+        {1900, 0x5000, 4, other, 0, HEAP_FREE},
+    };
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        writer_allocation(writer, &events[i]);
+    writer_line_memory(writer, &(struct line_memory_row){thread, code, 5, 2, -100, 4096, 900, 5 << 20});
+    writer_line_memory(writer, &(struct line_memory_row){thread, code, 5, 1, 30, 0, 1000, 4 << 20});
+}
+
 /* main → len; two processes with a thread each; flushed in the middle, so that rows add up. */
 static inline void sample_write(struct writer *writer)
 {
@@ -87,6 +128,7 @@ static inline void sample_write(struct writer *writer)
     };
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         writer_sample(writer, &samples[i]);
+    sample_write_memory(writer, first, thread, other, below, main_id);
     writer_function(writer, &(struct flat_function){main_id, 5, 4, 300, 900});
     writer_edge(writer, &(struct flat_edge){main_id, len_id, 15, 15, 20, 20});
     struct note note = {
@@ -159,9 +201,41 @@ static inline bool sample_natives_hold(const struct recording *recording)
     return hold;
 }
 
+static inline bool sample_memory_holds(const struct recording *recording)
+{
+    bool hold = recording->counters_count;
+    for (uint32_t i = 0; i < recording->counters_count; i++)
+        hold = hold && recording->counters[i].name < recording->strings.count &&
+               recording->counters[i].unit < recording->strings.count &&
+               recording->counters[i].process < recording->processes_count;
+    for (uint32_t i = 0; i < recording->series_count; i++) {
+        const struct series_row *row = &recording->series[i];
+        hold = hold && row->counter < recording->counters_count;
+        hold = hold && (i == 0 || row[-1].counter < row->counter ||
+                        (row[-1].counter == row->counter && row[-1].time_ns <= row->time_ns));
+    }
+    for (uint32_t i = 0; i < recording->heap_count; i++) {
+        const struct heap_row *row = &recording->heap[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->allocator >= HEAP_MALLOC && row->allocator <= HEAP_GPU;
+        hold = hold && (i == 0 || row[-1].thread <= row->thread);
+    }
+    for (uint32_t i = 0; i < recording->heap_sizes_count; i++)
+        hold = hold && recording->heap_sizes[i].process < recording->processes_count;
+    for (uint32_t i = 0; i < recording->allocations_count; i++) {
+        const struct allocation_row *row = &recording->allocations[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count;
+        hold = hold && (i == 0 || row[-1].time_ns <= row->time_ns);
+    }
+    for (uint32_t i = 0; i < recording->line_memory_count; i++)
+        hold = hold && recording->line_memory[i].thread < recording->threads_count &&
+               recording->line_memory[i].code < recording->codes_count;
+    return hold;
+}
+
 static inline bool sample_rows_hold(const struct recording *recording)
 {
-    bool hold = true;
+    bool hold = sample_memory_holds(recording);
     for (uint32_t i = 0; i < recording->lines_count; i++)
         hold = hold && recording->lines[i].thread < recording->threads_count &&
                recording->lines[i].code < recording->codes_count;

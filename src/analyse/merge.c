@@ -6,6 +6,7 @@
 
 #include "analyse/functions.h"
 #include "base/err.h"
+#include "store/memory_rows.h"
 #include "store/natives.h"
 
 /* Ids of one recording → ids of the result; strings and codes are carried over when first needed. */
@@ -289,6 +290,59 @@ static void add_lines(struct remap *remap)
     }
 }
 
+static void add_series(struct remap *remap)
+{
+    struct recording *result = &remap->merge->result;
+    uint32_t shift = result->counters_count - 1;
+    for (uint32_t i = 1; i < remap->from->counters_count && !remap->failed; i++) {
+        struct counter counter = remap->from->counters[i];
+        counter.name = carry_string(remap, counter.name);
+        counter.unit = carry_string(remap, counter.unit);
+        counter.process = remap->processes[counter.process];
+        remap->failed |= !recording_add_counter(result, &counter);
+    }
+    for (uint32_t i = 0; i < remap->from->series_count && !remap->failed; i++) {
+        struct series_row row = remap->from->series[i];
+        row.counter += row.counter ? shift : 0;
+        remap->failed |= recording_add_series(result, &row) == UINT32_MAX;
+    }
+}
+
+static void add_heap(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->heap_count && !remap->failed; i++) {
+        struct heap_row row = remap->from->heap[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        remap->failed |= recording_add_heap(&remap->merge->result, &row) == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < remap->from->heap_sizes_count && !remap->failed; i++) {
+        struct heap_size_row row = remap->from->heap_sizes[i];
+        row.process = remap->processes[row.process];
+        remap->failed |= recording_add_heap_size(&remap->merge->result, &row) == UINT32_MAX;
+    }
+}
+
+static void add_allocations(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->allocations_count && !remap->failed; i++) {
+        struct allocation_row row = remap->from->allocations[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        remap->failed |= recording_add_allocation(&remap->merge->result, &row) == UINT32_MAX;
+    }
+}
+
+static void add_line_memory(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->line_memory_count && !remap->failed; i++) {
+        struct line_memory_row row = remap->from->line_memory[i];
+        row.thread = remap->threads[row.thread];
+        row.code = carry_code(remap, row.code);
+        remap->failed |= recording_add_line_memory(&remap->merge->result, &row) == UINT32_MAX;
+    }
+}
+
 static void add_samples(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->samples_count && !remap->failed; i++) {
@@ -405,6 +459,10 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_calls(&remap);
         add_lines(&remap);
         add_samples(&remap);
+        add_series(&remap);
+        add_heap(&remap);
+        add_allocations(&remap);
+        add_line_memory(&remap);
         add_notes(&remap);
         add_sources(&remap);
         add_damage(&merge->result.damage, &recording->damage, merge->added == 0);
@@ -450,6 +508,8 @@ int merge_take(struct merge *merge, struct recording *recording, struct err *err
     if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
         return -1;
     recording_compact_lines(&merge->result);
+    if (memory_rows_order(&merge->result, err) < 0)
+        return -1;
     if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
         return err_set(err, "out of memory while merging");
     *recording = merge->result;

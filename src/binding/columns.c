@@ -18,7 +18,7 @@ struct column {
 #define COLUMN(row, field)                                                                                   \
     {#field,                                                                                                 \
      _Generic(COLUMN_FIELD(row, field),                                                                      \
-              uint8_t: "B", uint16_t: "H", uint32_t: "I", int32_t: "i", uint64_t: "Q"),                      \
+              uint8_t: "B", uint16_t: "H", uint32_t: "I", int32_t: "i", uint64_t: "Q", int64_t: "q"),                      \
      offsetof(struct row, field), sizeof COLUMN_FIELD(row, field)}
 /* clang-format on */
 
@@ -70,6 +70,63 @@ static const struct column columns_of_sample[] = {
     COLUMN(sample_row, node),
     COLUMN(sample_row, count),
     COLUMN(sample_row, state),
+    {0},
+};
+
+static const struct column columns_of_counter[] = {
+    COLUMN(counter, name), COLUMN(counter, unit), COLUMN(counter, process), COLUMN(counter, kind), {0},
+};
+
+static const struct column columns_of_series[] = {
+    COLUMN(series_row, time_ns),
+    COLUMN(series_row, value),
+    COLUMN(series_row, counter),
+    {0},
+};
+
+static const struct column columns_of_heap[] = {
+    COLUMN(heap_row, at_ns),
+    COLUMN(heap_row, live_bytes),
+    COLUMN(heap_row, live_count),
+    COLUMN(heap_row, total_bytes),
+    COLUMN(heap_row, total_count),
+    COLUMN(heap_row, peak_bytes),
+    COLUMN(heap_row, peak_count),
+    COLUMN(heap_row, temporary_bytes),
+    COLUMN(heap_row, temporary_count),
+    COLUMN(heap_row, thread),
+    COLUMN(heap_row, node),
+    COLUMN(heap_row, allocator),
+    {0},
+};
+
+static const struct column columns_of_heap_size[] = {
+    COLUMN(heap_size_row, floor_bytes),
+    COLUMN(heap_size_row, count),
+    COLUMN(heap_size_row, total_bytes),
+    COLUMN(heap_size_row, process),
+    {0},
+};
+
+static const struct column columns_of_allocation[] = {
+    COLUMN(allocation_row, time_ns),
+    COLUMN(allocation_row, address),
+    COLUMN(allocation_row, size_bytes),
+    COLUMN(allocation_row, thread),
+    COLUMN(allocation_row, node),
+    COLUMN(allocation_row, allocator),
+    {0},
+};
+
+static const struct column columns_of_line_memory[] = {
+    COLUMN(line_memory_row, thread),
+    COLUMN(line_memory_row, code),
+    COLUMN(line_memory_row, line),
+    COLUMN(line_memory_row, hits),
+    COLUMN(line_memory_row, heap_growth_bytes),
+    COLUMN(line_memory_row, rss_growth_bytes),
+    COLUMN(line_memory_row, heap_bytes),
+    COLUMN(line_memory_row, rss_bytes),
     {0},
 };
 
@@ -204,6 +261,16 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
         {"lines", recording->lines, recording->lines_count, sizeof(struct line_row), columns_of_line},
         {"samples", recording->samples, recording->samples_count, sizeof(struct sample_row),
          columns_of_sample},
+        {"counters", recording->counters, recording->counters_count, sizeof(struct counter),
+         columns_of_counter},
+        {"series", recording->series, recording->series_count, sizeof(struct series_row), columns_of_series},
+        {"heap", recording->heap, recording->heap_count, sizeof(struct heap_row), columns_of_heap},
+        {"heap_sizes", recording->heap_sizes, recording->heap_sizes_count, sizeof(struct heap_size_row),
+         columns_of_heap_size},
+        {"allocations", recording->allocations, recording->allocations_count, sizeof(struct allocation_row),
+         columns_of_allocation},
+        {"line_memory", recording->line_memory, recording->line_memory_count, sizeof(struct line_memory_row),
+         columns_of_line_memory},
         {"functions", functions->rows, functions->row_count, sizeof(struct function_row),
          columns_of_function},
         {"edges", functions->edges, functions->edge_count, sizeof(struct edge_row), columns_of_edge},

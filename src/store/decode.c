@@ -2,36 +2,15 @@
 
 #include <string.h>
 
-#include "base/cursor.h"
 #include "base/err.h"
+#include "store/decode_rows.h"
 #include "store/record.h"
 #include "store/recording.h"
 
-/* A table may have more columns than we know (a newer writer) or fewer (an older one), within reason. */
-#define COLUMNS_MAX 64
-/* Putting a meta searches the others: a hostile number of them must not cost its square. */
-#define META_ROWS_MAX 16384
-/* The same goes for files with their text, which are found by searching. */
-#define SOURCE_ROWS_MAX 16384
-#define SUMMED_SLACK    (1u << 20)
+#define SUMMED_SLACK (1u << 20)
 
 /* What a row's name becomes when the string was in a damaged chunk: the row's numbers are still good. */
 #define LOST_TEXT "(lost)"
-
-/* One table record while its rows are read. */
-struct rows {
-    struct cursor cursor;
-    uint64_t columns;
-    uint64_t key;                   /* the record's own: a thread, or the id of the next row */
-    uint64_t previous[COLUMNS_MAX]; /* the row before, for difference columns */
-    bool orphaned;                  /* the key itself was lost */
-};
-
-/* What became of a row. */
-enum outcome { ROW_USED, ROW_ORPHANED, ROW_WRONG };
-
-/* `values` hold the columns as the letters of the table say. */
-typedef enum outcome row_reader(struct decode *decode, struct rows *rows, const uint64_t *values);
 
 void decode_clear(struct decode *decode)
 {
@@ -41,6 +20,7 @@ void decode_clear(struct decode *decode)
     ids_clear(&decode->processes);
     ids_clear(&decode->threads);
     ids_clear(&decode->modules);
+    ids_clear(&decode->counters);
 }
 
 bool decode_keeps_ids(const struct decode *decode)
@@ -50,22 +30,11 @@ bool decode_keeps_ids(const struct decode *decode)
            ids_are_equal(&decode->modules) && ids_next(&decode->strings) == recording->strings.count;
 }
 
-static enum outcome out_of_memory(struct decode *decode)
-{
-    decode->out_of_memory = true;
-    return ROW_WRONG;
-}
-
-static uint32_t find(struct ids *ids, uint64_t file_id)
-{
-    return file_id == 0 ? 0 : ids_find(ids, (uint32_t)file_id);
-}
-
 /* Enters the row just added (own id 0 = adding failed) under the next id of the run. */
 static enum outcome define_next(struct decode *decode, struct ids *ids, struct rows *rows, uint32_t own_id)
 {
     if (own_id == 0 || !ids_define(ids, (uint32_t)rows->key, own_id))
-        return out_of_memory(decode);
+        return decode_rows_out_of_memory(decode);
     rows->key++;
     return ROW_USED;
 }
@@ -88,7 +57,7 @@ static enum outcome read_string(struct decode *decode, struct rows *rows)
     uint32_t before = strings->count;
     uint32_t own_id = strings_intern(strings, (const char *)text.at, cursor_left(&text));
     if (own_id == UINT32_MAX)
-        return out_of_memory(decode);
+        return decode_rows_out_of_memory(decode);
     if (own_id < before && strcmp(strings_text(strings, own_id), LOST_TEXT) != 0)
         return ROW_WRONG; /* a writer defines each string once */
     return define_next(decode, &decode->strings, rows, own_id);
@@ -113,8 +82,8 @@ static enum outcome read_node(struct decode *decode, struct rows *rows, const ui
 {
     if (!may_define(&decode->nodes, rows) || values[0] == 0 || values[0] > rows->key)
         return ROW_WRONG;
-    struct node node = {.parent = find(&decode->nodes, rows->key - values[0]),
-                        .code = find(&decode->codes, values[1]),
+    struct node node = {.parent = decode_rows_find(&decode->nodes, rows->key - values[0]),
+                        .code = decode_rows_find(&decode->codes, values[1]),
                         .line = (uint32_t)values[2]};
     if (node.parent == IDS_UNKNOWN || node.code == IDS_UNKNOWN) {
         rows->key++;
@@ -131,7 +100,7 @@ static int32_t exit_code(int64_t value)
 /* Where the row with this explicit id goes: its own id when it is an update, 0 when it is new. */
 static uint32_t find_or_new(struct ids *ids, struct rows *rows, uint64_t file_id)
 {
-    uint32_t own_id = find(ids, file_id);
+    uint32_t own_id = decode_rows_find(ids, file_id);
     if (own_id != IDS_UNKNOWN)
         return own_id;
     rows->key = file_id;
@@ -147,7 +116,7 @@ static enum outcome read_process(struct decode *decode, struct rows *rows, const
     if (own_id == IDS_UNKNOWN)
         return ROW_ORPHANED;
     struct process process = {.pid = values[1],
-                              .parent = find(&decode->processes, values[2]),
+                              .parent = decode_rows_find(&decode->processes, values[2]),
                               .rank = (uint32_t)values[3] - 1,
                               .host = (uint32_t)values[4],
                               .command = (uint32_t)values[5],
@@ -168,7 +137,7 @@ static enum outcome read_thread(struct decode *decode, struct rows *rows, const 
 {
     struct recording *recording = decode->recording;
     uint32_t own_id = find_or_new(&decode->threads, rows, values[0]);
-    struct thread thread = {.process = find(&decode->processes, values[1]),
+    struct thread thread = {.process = decode_rows_find(&decode->processes, values[1]),
                             .name = (uint32_t)values[2],
                             .tid = values[3],
                             .start_ns = values[4],
@@ -186,17 +155,12 @@ static enum outcome read_thread(struct decode *decode, struct rows *rows, const 
 static enum outcome read_code_flags(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
-    uint32_t own_id = find(&decode->codes, values[0]);
+    uint32_t own_id = decode_rows_find(&decode->codes, values[0]);
     if (own_id == IDS_UNKNOWN)
         return ROW_ORPHANED;
     if (own_id)
         decode->recording->codes[own_id].flags |= (uint8_t)values[1];
     return ROW_USED;
-}
-
-static enum outcome added(struct decode *decode, uint32_t row)
-{
-    return row == UINT32_MAX ? out_of_memory(decode) : ROW_USED;
 }
 
 static enum outcome read_module(struct decode *decode, struct rows *rows, const uint64_t *values)
@@ -213,8 +177,8 @@ static enum outcome read_module(struct decode *decode, struct rows *rows, const 
 /* These and symbols say little in many columns: so many at least, that a hostile byte does not buy a row. */
 static enum outcome read_mapping(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
-    struct mapping mapping = {.process = find(&decode->processes, values[0]),
-                              .module = find(&decode->modules, values[1]),
+    struct mapping mapping = {.process = decode_rows_find(&decode->processes, values[0]),
+                              .module = decode_rows_find(&decode->modules, values[1]),
                               .start = values[2],
                               .end = values[3],
                               .file_offset = values[4],
@@ -223,133 +187,43 @@ static enum outcome read_mapping(struct decode *decode, struct rows *rows, const
         return ROW_WRONG;
     if (mapping.process == IDS_UNKNOWN || mapping.module == IDS_UNKNOWN)
         return ROW_ORPHANED;
-    return added(decode, recording_add_mapping(decode->recording, &mapping));
+    return decode_rows_added(decode, recording_add_mapping(decode->recording, &mapping));
 }
 
 static enum outcome read_address(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
-    struct code_address address = {find(&decode->codes, values[0]), find(&decode->modules, values[1]),
-                                   values[2]};
+    struct code_address address = {decode_rows_find(&decode->codes, values[0]),
+                                   decode_rows_find(&decode->modules, values[1]), values[2]};
     if (address.code == IDS_UNKNOWN || address.module == IDS_UNKNOWN)
         return ROW_ORPHANED;
-    return added(decode, recording_add_address(decode->recording, &address));
+    return decode_rows_added(decode, recording_add_address(decode->recording, &address));
 }
 
 static enum outcome read_symbol(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
-    struct symbol symbol = {.code = find(&decode->codes, values[0]),
+    struct symbol symbol = {.code = decode_rows_find(&decode->codes, values[0]),
                             .name = (uint32_t)values[1],
                             .file = (uint32_t)values[2],
                             .line = (uint32_t)values[3],
-                            .inlined_in = find(&decode->codes, values[4])};
+                            .inlined_in = decode_rows_find(&decode->codes, values[4])};
     if (rows->columns < 4)
         return ROW_WRONG;
     if (symbol.code == IDS_UNKNOWN || symbol.inlined_in == IDS_UNKNOWN)
         return ROW_ORPHANED;
-    return added(decode, recording_add_symbol(decode->recording, &symbol));
+    return decode_rows_added(decode, recording_add_symbol(decode->recording, &symbol));
 }
 
-/* ---- data ---- */
-
-static enum outcome read_meta(struct decode *decode, struct rows *rows, const uint64_t *values)
+static enum outcome read_counter(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
-    (void)rows;
-    if (decode->meta_rows++ >= META_ROWS_MAX)
+    uint32_t process = decode_rows_find(&decode->processes, values[2]);
+    struct counter counter = {.name = (uint32_t)values[0],
+                              .unit = (uint32_t)values[1],
+                              .process = process == IDS_UNKNOWN ? 0 : process,
+                              .kind = values[3] == COUNTER_SUM ? COUNTER_SUM : COUNTER_LEVEL};
+    if (!may_define(&decode->counters, rows))
         return ROW_WRONG;
-    struct meta meta = {(uint32_t)values[0], (uint32_t)values[1]};
-    return added(decode, (uint32_t)recording_put_meta(decode->recording, meta));
-}
-
-static enum outcome read_note(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    (void)rows;
-    uint32_t process = find(&decode->processes, values[0]);
-    bool known_kind = values[1] >= NOTE_LOSS && values[1] <= NOTE_REMARK;
-    struct note note = {.process = process == IDS_UNKNOWN ? 0 : process,
-                        .kind = known_kind ? (uint8_t)values[1] : (uint8_t)NOTE_WARNING,
-                        .count = values[2],
-                        .text = (uint32_t)values[3]};
-    return added(decode, recording_add_note(decode->recording, &note));
-}
-
-static enum outcome read_calls(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    uint32_t node = find(&decode->nodes, values[0]);
-    if (node == IDS_UNKNOWN || rows->orphaned)
-        return ROW_ORPHANED;
-    struct call_row row = {(uint32_t)rows->key, node, values[1], values[2]};
-    return added(decode, recording_add_calls(decode->recording, &row));
-}
-
-/* Four columns at least, here and in samples, so that a hostile byte does not buy a whole row. */
-static enum outcome read_line(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    uint32_t code = find(&decode->codes, values[0]);
-    if (rows->columns < 4)
-        return ROW_WRONG;
-    if (code == IDS_UNKNOWN || rows->orphaned)
-        return ROW_ORPHANED;
-    struct line_row row = {.thread = (uint32_t)rows->key,
-                           .code = code,
-                           .line = (uint32_t)values[1],
-                           .hits = values[2],
-                           .total_ns = values[3],
-                           .self_ns = values[4],
-                           .min_ns = values[5],
-                           .max_ns = values[6]};
-    return added(decode, recording_add_line(decode->recording, &row));
-}
-
-static enum outcome read_sample(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    uint32_t node = find(&decode->nodes, values[1]);
-    if (rows->columns < 4)
-        return ROW_WRONG;
-    if (node == IDS_UNKNOWN || rows->orphaned)
-        return ROW_ORPHANED;
-    struct sample_row row = {.time_ns = values[0],
-                             .weight_ns = values[2],
-                             .thread = (uint32_t)rows->key,
-                             .node = node,
-                             .count = values[4] ? (uint32_t)values[4] : 1,
-                             .state = (uint8_t)values[3]};
-    return added(decode, recording_add_sample(decode->recording, &row));
-}
-
-static enum outcome read_function(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    (void)rows;
-    struct flat_function row = {find(&decode->codes, values[0]), values[1], values[2], values[3], values[4]};
-    if (row.code == IDS_UNKNOWN)
-        return ROW_ORPHANED;
-    return added(decode, recording_add_function(decode->recording, &row));
-}
-
-static enum outcome read_edge(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    (void)rows;
-    struct flat_edge row = {.caller = find(&decode->codes, values[0]),
-                            .callee = find(&decode->codes, values[1]),
-                            .calls = values[2],
-                            .primitive_calls = values[3],
-                            .self_ns = values[4],
-                            .total_ns = values[5]};
-    if (row.caller == IDS_UNKNOWN || row.callee == IDS_UNKNOWN)
-        return ROW_ORPHANED;
-    return added(decode, recording_add_edge(decode->recording, &row));
-}
-
-static enum outcome read_source(struct decode *decode, struct rows *rows)
-{
-    struct cursor text = cursor_get_counted(&rows->cursor);
-    if (rows->cursor.failed || cursor_left(&text) > RECORD_SOURCE_MAX ||
-        decode->source_rows++ >= SOURCE_ROWS_MAX)
-        return ROW_WRONG;
-    if (rows->orphaned)
-        return ROW_ORPHANED;
-    return added(decode,
-                 recording_add_source(decode->recording, (uint32_t)rows->key, text.at, cursor_left(&text)));
+    return define_next(decode, &decode->counters, rows, recording_add_counter(decode->recording, &counter));
 }
 
 /* ---- tables ---- */
@@ -370,13 +244,20 @@ static const struct table {
     {RECORD_MAPPINGS, "wwuuuu", read_mapping},
     {RECORD_ADDRESSES, "wwu", read_address},
     {RECORD_SYMBOLS, "wssww", read_symbol},
-    {RECORD_METAS, "ss", read_meta},
-    {RECORD_NOTES, "wuus", read_note},
-    {RECORD_CALLS, "duu", read_calls},
-    {RECORD_LINE_TIMES, "dduuuuu", read_line},
-    {RECORD_SAMPLES, "tdtuw", read_sample},
-    {RECORD_FUNCTIONS, "duuuu", read_function},
-    {RECORD_EDGES, "dwuuuu", read_edge},
+    {RECORD_COUNTERS, "sswu", read_counter},
+    {RECORD_METAS, "ss", decode_data_meta},
+    {RECORD_NOTES, "wuus", decode_data_note},
+    {RECORD_CALLS, "duu", decode_data_calls},
+    {RECORD_LINE_TIMES, "dduuuuu", decode_data_line},
+    {RECORD_SAMPLES, "tdtuw", decode_data_sample},
+    {RECORD_LINE_MEMORY, "dduzzuu", decode_data_line_memory},
+    {RECORD_ALLOCATIONS, "ttuud", decode_data_allocation},
+    {RECORD_FREES, "ttu", decode_data_free},
+    {RECORD_HEAP, "dutuuuuuuuu", decode_data_heap},
+    {RECORD_HEAP_SIZES, "uuu", decode_data_heap_size},
+    {RECORD_SERIES, "tt", decode_data_series},
+    {RECORD_FUNCTIONS, "duuuu", decode_data_function},
+    {RECORD_EDGES, "dwuuuu", decode_data_edge},
 };
 
 static const struct table *find_table(uint64_t tag)
@@ -390,7 +271,7 @@ static const struct table *find_table(uint64_t tag)
 
 static uint64_t own_string(struct decode *decode, uint64_t file_id)
 {
-    uint32_t own_id = find(&decode->strings, file_id);
+    uint32_t own_id = decode_rows_find(&decode->strings, file_id);
     if (own_id != IDS_UNKNOWN)
         return own_id;
     own_id = strings_intern_text(&decode->recording->strings, LOST_TEXT);
@@ -422,7 +303,7 @@ static bool convert(struct decode *decode, struct rows *rows, const char *column
 
 static enum outcome read_row(struct decode *decode, const struct table *table, struct rows *rows)
 {
-    uint64_t values[COLUMNS_MAX];
+    uint64_t values[DECODE_ROWS_COLUMNS_MAX];
     size_t known = strlen(table->columns);
     for (size_t i = 0; i < rows->columns; i++)
         values[i] = cursor_get_varint(&rows->cursor);
@@ -433,20 +314,42 @@ static enum outcome read_row(struct decode *decode, const struct table *table, s
     return table->read(decode, rows, values);
 }
 
-/* Threads, and files with their text, are named once in a record, in its key. */
+/* What the key of a record names; NULL when it is the id of the first row, or nothing. */
+static struct ids *named_by_key(struct decode *decode, uint64_t tag)
+{
+    switch (tag) {
+    case RECORD_CALLS:
+    case RECORD_LINE_TIMES:
+    case RECORD_SAMPLES:
+    case RECORD_LINE_MEMORY:
+    case RECORD_ALLOCATIONS:
+    case RECORD_FREES:
+    case RECORD_HEAP:
+        return &decode->threads;
+    case RECORD_HEAP_SIZES:
+        return &decode->processes;
+    case RECORD_SERIES:
+        return &decode->counters;
+    case RECORD_SOURCE:
+        return &decode->strings;
+    default:
+        return NULL;
+    }
+}
+
 static void resolve_key(struct decode *decode, struct rows *rows, uint64_t tag)
 {
-    bool of_thread = tag == RECORD_CALLS || tag == RECORD_LINE_TIMES || tag == RECORD_SAMPLES;
-    if (!of_thread && tag != RECORD_SOURCE)
+    struct ids *ids = named_by_key(decode, tag);
+    if (!ids)
         return;
-    uint32_t own_id = find(of_thread ? &decode->threads : &decode->strings, rows->key);
+    uint32_t own_id = decode_rows_find(ids, rows->key);
     rows->orphaned = own_id == IDS_UNKNOWN;
     rows->key = own_id;
 }
 
 static enum outcome read_text_row(struct decode *decode, struct rows *rows, uint64_t tag)
 {
-    return tag == RECORD_SOURCE ? read_source(decode, rows) : read_string(decode, rows);
+    return tag == RECORD_SOURCE ? decode_data_source(decode, rows) : read_string(decode, rows);
 }
 
 static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
@@ -456,7 +359,7 @@ static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
         decode->unknown_records += tag != RECORD_INDEX && tag != RECORD_END_OFFSET;
         return true;
     }
-    struct rows rows = {.columns = cursor_get_varint_max(&body, COLUMNS_MAX),
+    struct rows rows = {.columns = cursor_get_varint_max(&body, DECODE_ROWS_COLUMNS_MAX),
                         .key = cursor_get_varint_max(&body, RECORD_ID_MAX)};
     rows.cursor = body;
     resolve_key(decode, &rows, tag);

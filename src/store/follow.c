@@ -82,7 +82,8 @@ static bool is_read(uint16_t kind)
 {
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
            kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT ||
-           kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
+           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_SERIES || kind == RECORD_KIND_SOURCES ||
+           kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */
@@ -283,6 +284,11 @@ void follow_release(struct follow *follow)
     recording->calls_count = 0;
     recording->lines_count = 0;
     recording->samples_count = 0;
+    recording->series_count = 0;
+    recording->heap_count = 0;
+    recording->heap_sizes_count = 0;
+    recording->allocations_count = 0;
+    recording->line_memory_count = 0;
     recording->functions_count = 0;
     recording->edges_count = 0;
     recording->notes_count = 0;

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "store/chunk.h"
 #include "store/follow.h"
+#include "store/memory_rows.h"
 #include "store/recording.h"
 
 #define RAW_BYTES_MAX ((uint64_t)16 << 30)
@@ -24,6 +25,8 @@ int reader_read(const void *data, size_t size, const char *name, struct recordin
     follow_clear(&follow);
     if (result == 0)
         result = recording_order_samples(recording, err);
+    if (result == 0)
+        result = memory_rows_order(recording, err);
     recording_compact_lines(recording);
     return result == 0 ? recording_compact_calls(recording, err) : -1;
 }

@@ -42,6 +42,12 @@ void recording_clear(struct recording *recording)
     free(recording->calls);
     free(recording->lines);
     free(recording->samples);
+    free(recording->counters);
+    free(recording->series);
+    free(recording->heap);
+    free(recording->heap_sizes);
+    free(recording->allocations);
+    free(recording->line_memory);
     free(recording->functions);
     free(recording->edges);
     free(recording->notes);
@@ -66,6 +72,9 @@ static bool make_rows_zero(struct recording *recording)
         return false;
     if (recording->threads_count == 0 &&
         APPEND(recording, threads, (struct thread){0}, UINT32_MAX) == UINT32_MAX)
+        return false;
+    if (recording->counters_count == 0 &&
+        APPEND(recording, counters, (struct counter){.kind = COUNTER_LEVEL}, UINT32_MAX) == UINT32_MAX)
         return false;
     return recording->modules_count ||
            APPEND(recording, modules, (struct module){0}, UINT32_MAX) != UINT32_MAX;
@@ -139,6 +148,38 @@ uint32_t recording_add_line(struct recording *recording, const struct line_row *
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row)
 {
     return APPEND(recording, samples, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_counter(struct recording *recording, const struct counter *counter)
+{
+    if (recording->counters_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, counters, *counter, 0);
+}
+
+uint32_t recording_add_series(struct recording *recording, const struct series_row *row)
+{
+    return APPEND(recording, series, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row)
+{
+    return APPEND(recording, heap, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row)
+{
+    return APPEND(recording, heap_sizes, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row)
+{
+    return APPEND(recording, allocations, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_line_memory(struct recording *recording, const struct line_memory_row *row)
+{
+    return APPEND(recording, line_memory, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row)

@@ -144,6 +144,75 @@ struct sample_row {
     uint8_t state;  /* enum sample_state, or'ed */
 };
 
+/* Something that is measured again and again while the program runs. */
+enum counter_kind {
+    COUNTER_LEVEL = 1, /* what it was at that time: bytes resident */
+    COUNTER_SUM = 2,   /* only grows, and is shown as a rate: nanoseconds of CPU */
+};
+struct counter {
+    uint32_t name;    /* string: "rss", "cpu", "heap" */
+    uint32_t unit;    /* string: "bytes", "ns" */
+    uint32_t process; /* process id; 0 = of the run as a whole */
+    uint8_t kind;     /* enum counter_kind */
+};
+struct series_row {
+    uint64_t time_ns;
+    int64_t value;
+    uint32_t counter;
+};
+
+/* Who gave a block of memory. */
+enum heap_allocator {
+    HEAP_FREE = 0, /* nobody: it was given back */
+    HEAP_MALLOC = 1,
+    HEAP_CALLOC = 2,
+    HEAP_REALLOC = 3,
+    HEAP_ALIGNED = 4, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
+    HEAP_MMAP = 5,
+    HEAP_NEW = 6,        /* C++ */
+    HEAP_PYTHON_RAW = 7, /* Python's own allocators: where they are followed, what they take from the */
+    HEAP_PYTHON_MEM = 8, /* others is not counted again */
+    HEAP_PYTHON_OBJECT = 9,
+    HEAP_GPU = 10,
+};
+
+/* What one stack had allocated when the clock showed at_ns. Of rows with the same (thread, node, allocator) the
+ * last counts; those before it are its history. */
+struct heap_row {
+    uint64_t at_ns;
+    uint64_t live_bytes, live_count;
+    uint64_t total_bytes, total_count; /* since the process began */
+    uint64_t peak_bytes, peak_count;   /* live when the heap of the process was at its highest so far */
+    uint64_t temporary_bytes, temporary_count; /* freed before their thread allocated again */
+    uint32_t thread;                           /* that allocated, whoever frees */
+    uint32_t node;
+    uint8_t allocator; /* enum heap_allocator */
+};
+
+/* Allocations of a process by size. At most one row for each (process, floor_bytes). */
+struct heap_size_row {
+    uint64_t floor_bytes; /* the smallest size of this row; the next row's floor is above its largest */
+    uint64_t count, total_bytes;
+    uint32_t process;
+};
+
+/* One allocation, or with HEAP_FREE the end of one. */
+struct allocation_row {
+    uint64_t time_ns;
+    uint64_t address;
+    uint64_t size_bytes;   /* of a free: 0 = the whole block, else so much from its address on (munmap) */
+    uint32_t thread, node; /* of a free the node is 0 */
+    uint8_t allocator;     /* enum heap_allocator */
+};
+
+/* What one line of a function did to memory in one thread. At most one row for each (thread, code, line). */
+struct line_memory_row {
+    uint32_t thread, code, line;
+    uint64_t hits;
+    int64_t heap_growth_bytes, rss_growth_bytes; /* of all hits together, callees included */
+    uint64_t heap_bytes, rss_bytes;              /* the highest after the line; 0 = not known */
+};
+
 /* A flat profile (from a .prof file): functions and caller → callee pairs, without stacks. */
 struct flat_function {
     uint32_t code;
@@ -227,6 +296,12 @@ struct recording {
     RECORDING_ARRAY(struct call_row, calls);
     RECORDING_ARRAY(struct line_row, lines);
     RECORDING_ARRAY(struct sample_row, samples); /* by thread, then time */
+    RECORDING_ARRAY(struct counter, counters);   /* [0] = none */
+    RECORDING_ARRAY(struct series_row, series);  /* by counter, then time */
+    RECORDING_ARRAY(struct heap_row, heap);      /* by thread, node, allocator, then time */
+    RECORDING_ARRAY(struct heap_size_row, heap_sizes);
+    RECORDING_ARRAY(struct allocation_row, allocations); /* by time */
+    RECORDING_ARRAY(struct line_memory_row, line_memory);
     RECORDING_ARRAY(struct flat_function, functions);
     RECORDING_ARRAY(struct flat_edge, edges);
     RECORDING_ARRAY(struct note, notes);
@@ -254,6 +329,12 @@ uint32_t recording_add_symbol(struct recording *recording, const struct symbol *
 uint32_t recording_add_calls(struct recording *recording, const struct call_row *row);
 uint32_t recording_add_line(struct recording *recording, const struct line_row *row);
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row);
+uint32_t recording_add_counter(struct recording *recording, const struct counter *counter);
+uint32_t recording_add_series(struct recording *recording, const struct series_row *row);
+uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row);
+uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row);
+uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row);
+uint32_t recording_add_line_memory(struct recording *recording, const struct line_memory_row *row);
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
 uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
 uint32_t recording_add_note(struct recording *recording, const struct note *note);

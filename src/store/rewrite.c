@@ -10,7 +10,7 @@
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
     struct natives natives; /* of the recording */
-    uint32_t *strings, *codes, *nodes, *modules;
+    uint32_t *strings, *codes, *nodes, *modules, *counters;
     uint32_t process_shift, thread_shift;
 };
 
@@ -170,11 +170,61 @@ static void put_lines(struct writer *writer, const struct recording *from, const
     }
 }
 
+static void put_series(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t id = 1; id < from->counters_count; id++) {
+        struct counter counter = from->counters[id];
+        counter.name = to->strings[counter.name];
+        counter.unit = to->strings[counter.unit];
+        counter.process = shifted(counter.process, to->process_shift);
+        to->counters[id] = writer_counter(writer, &counter);
+    }
+    for (uint32_t i = 0; i < from->series_count; i++) {
+        struct series_row row = from->series[i];
+        row.counter = to->counters[row.counter];
+        writer_series(writer, &row);
+    }
+}
+
+static void put_heap(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->heap_count; i++) {
+        struct heap_row row = from->heap[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_heap(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->heap_sizes_count; i++) {
+        struct heap_size_row row = from->heap_sizes[i];
+        row.process = shifted(row.process, to->process_shift);
+        writer_heap_size(writer, &row);
+    }
+}
+
+static void put_allocations(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->allocations_count; i++) {
+        struct allocation_row row = from->allocations[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_allocation(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->line_memory_count; i++) {
+        struct line_memory_row row = from->line_memory[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.code = to->codes[row.code];
+        writer_line_memory(writer, &row);
+    }
+}
+
 static void put_data(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     put_calls(writer, from, to);
     put_lines(writer, from, to);
     put_samples(writer, from, to);
+    put_series(writer, from, to);
+    put_heap(writer, from, to);
+    put_allocations(writer, from, to);
     put_flat(writer, from, to);
     put_sources(writer, from, to);
     for (uint32_t i = 0; i < from->notes_count; i++) {
@@ -195,11 +245,12 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
         .codes = calloc((size_t)recording->codes_count + 1, sizeof *to.codes),
         .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
         .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
+        .counters = calloc((size_t)recording->counters_count + 1, sizeof *to.counters),
         .process_shift = writer_known(writer)->processes_count - 1,
         .thread_shift = writer_thread_count(writer),
     };
     int result = -1;
-    if (!to.strings || !to.codes || !to.nodes || !to.modules) {
+    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters) {
         err_set(err, "out of memory while writing a recording");
     } else if (natives_init(&to.natives, recording, err) == 0) {
         put_strings(writer, recording, &to);
@@ -215,6 +266,7 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
     free(to.codes);
     free(to.nodes);
     free(to.modules);
+    free(to.counters);
     natives_clear(&to.natives);
     return result;
 }

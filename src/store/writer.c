@@ -23,6 +23,7 @@ struct writer {
     struct map codes, nodes; /* hash of the definition → id */
     struct map modules;      /* (path, build id) → id */
     struct map addresses;    /* hash of (module, offset) → row */
+    struct map counters;     /* hash of the definition → id */
     struct map inlinings;    /* hash of what the symbol says → row of it */
 };
 
@@ -349,6 +350,93 @@ void writer_sample(struct writer *writer, const struct sample_row *row)
         put_samples(writer);
 }
 
+static bool same_counter(const struct counter *a, const struct counter *b)
+{
+    return a->name == b->name && a->unit == b->unit && a->process == b->process && a->kind == b->kind;
+}
+
+uint32_t writer_counter(struct writer *writer, const struct counter *counter)
+{
+    const uint32_t strings[] = {counter->name, counter->unit};
+    const struct recording *known = &writer->known;
+    if (failed(writer) || !knows_strings(writer, strings, 2) ||
+        !knows(writer, "process", counter->process, known->processes_count))
+        return 0;
+    uint64_t key =
+        map_hash_bytes((const uint32_t[]){counter->name, counter->unit, counter->process, counter->kind}, 16);
+    uint32_t id;
+    while ((id = map_get(&writer->counters, key)) != MAP_NONE && !same_counter(&known->counters[id], counter))
+        key++;
+    if (id != MAP_NONE)
+        return id;
+    id = recording_add_counter(&writer->known, counter);
+    if (!id || !map_set(&writer->counters, key, id))
+        return fail_memory(writer);
+    gather_definition(&writer->gather, GATHER_COUNTERS, id,
+                      (uint64_t[]){counter->name, counter->unit, counter->process, counter->kind});
+    return id;
+}
+
+void writer_series(struct writer *writer, const struct series_row *row)
+{
+    if (failed(writer) || !knows(writer, "counter", row->counter, writer->known.counters_count))
+        return;
+    gather_time(&writer->gather, RECORD_KIND_SERIES, row->time_ns);
+    gather_row(&writer->gather, GATHER_SERIES, row->counter,
+               (uint64_t[]){row->time_ns, (uint64_t)row->value});
+}
+
+/* Whether rows of this thread and node may follow; chunks of data then are of the thread's process. */
+static bool begin_data(struct writer *writer, uint32_t thread, uint32_t node)
+{
+    if (failed(writer) || !knows_thread(writer, thread) ||
+        !knows(writer, "node", node, writer->known.nodes_count))
+        return false;
+    gather_data_of(&writer->gather, thread_owners_process(&writer->threads, thread));
+    return true;
+}
+
+void writer_heap(struct writer *writer, const struct heap_row *row)
+{
+    if (!begin_data(writer, row->thread, row->node))
+        return;
+    gather_row(&writer->gather, GATHER_HEAP, row->thread,
+               (uint64_t[]){row->node, row->allocator, row->at_ns, row->live_bytes, row->live_count,
+                            row->total_bytes, row->total_count, row->peak_bytes, row->peak_count,
+                            row->temporary_bytes, row->temporary_count});
+}
+
+void writer_heap_size(struct writer *writer, const struct heap_size_row *row)
+{
+    if (failed(writer) || !knows(writer, "process", row->process, writer->known.processes_count))
+        return;
+    gather_data_of(&writer->gather, row->process);
+    gather_row(&writer->gather, GATHER_HEAP_SIZES, row->process,
+               (uint64_t[]){row->floor_bytes, row->count, row->total_bytes});
+}
+
+void writer_allocation(struct writer *writer, const struct allocation_row *row)
+{
+    if (!begin_data(writer, row->thread, row->node))
+        return;
+    gather_time(&writer->gather, RECORD_KIND_ALLOCATIONS, row->time_ns);
+    if (row->allocator == HEAP_FREE)
+        gather_row(&writer->gather, GATHER_FREES, row->thread,
+                   (uint64_t[]){row->time_ns, row->address, row->size_bytes});
+    else
+        gather_row(&writer->gather, GATHER_ALLOCATIONS, row->thread,
+                   (uint64_t[]){row->time_ns, row->address, row->allocator, row->size_bytes, row->node});
+}
+
+void writer_line_memory(struct writer *writer, const struct line_memory_row *row)
+{
+    if (!begin_data(writer, row->thread, 0) || !knows(writer, "code", row->code, writer->known.codes_count))
+        return;
+    gather_row(&writer->gather, GATHER_LINE_MEMORY, row->thread,
+               (uint64_t[]){row->code, row->line, row->hits, (uint64_t)row->heap_growth_bytes,
+                            (uint64_t)row->rss_growth_bytes, row->heap_bytes, row->rss_bytes});
+}
+
 void writer_function(struct writer *writer, const struct flat_function *row)
 {
     if (failed(writer) || !knows(writer, "code", row->code, writer->known.codes_count))
@@ -519,6 +607,7 @@ void writer_abandon(struct writer *writer)
     map_clear(&writer->modules);
     map_clear(&writer->addresses);
     map_clear(&writer->inlinings);
+    map_clear(&writer->counters);
     free(writer);
 }
 

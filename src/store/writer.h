@@ -65,6 +65,13 @@ void writer_line(struct writer *writer, uint32_t process, const struct line_row 
 /* In any order of threads; times of one thread rise. Rows are held until enough are there to write them by
  * thread, or until a flush. */
 void writer_sample(struct writer *writer, const struct sample_row *row);
+uint32_t writer_counter(struct writer *writer, const struct counter *counter); /* equal ones: equal id */
+void writer_series(struct writer *writer, const struct series_row *row);
+void writer_heap(struct writer *writer, const struct heap_row *row);
+void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
+/* A thread's in the order in which they happened, frees too. */
+void writer_allocation(struct writer *writer, const struct allocation_row *row);
+void writer_line_memory(struct writer *writer, const struct line_memory_row *row); /* adds to earlier rows */
 void writer_function(struct writer *writer, const struct flat_function *row);
 void writer_edge(struct writer *writer, const struct flat_edge *row);
 void writer_note(struct writer *writer, const struct note *note);
