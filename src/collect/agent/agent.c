@@ -1,17 +1,14 @@
 #include "collect/agent/agent.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/agent/announcement.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
 #include "collect/agent/native_area.h"
@@ -24,75 +21,15 @@
 static struct session session;
 static void (*before_fork)(void), (*after_fork)(void);
 
-static void fill_hello(struct session_hello *hello, enum session_message message)
-{
-    *hello = (struct session_hello){.version = SESSION_VERSION,
-                                    .message = message,
-                                    .pid = (uint64_t)getpid(),
-                                    .parent_pid = (uint64_t)getppid(),
-                                    .sender_pid = (uint64_t)getpid()};
-}
-
-/* Sent along, because a process may be gone by the time that the recorder looks for it. */
-static void describe_program(struct session_hello *hello)
-{
-    ssize_t path = readlink("/proc/self/exe", hello->executable, sizeof hello->executable - 1);
-    hello->executable[path > 0 ? path : 0] = '\0';
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
-    hello->text_bytes = size > 0 ? (uint32_t)size : 0;
-    if (fd >= 0)
-        close(fd);
-}
-
-/* A file or address-space limit of the target's is kept well away from: passing RLIMIT_FSIZE would kill it. */
-static uint64_t allowed_bytes(uint64_t wanted)
-{
-    const int resources[] = {RLIMIT_FSIZE, RLIMIT_AS};
-    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
-        struct rlimit limit;
-        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-            wanted > limit.rlim_cur / 8)
-            wanted = limit.rlim_cur / 8;
-    }
-    return wanted;
-}
-
-static void *map_shared(uint64_t bytes, int *fd)
-{
-    *fd = (int)syscall(SYS_memfd_create, "sonde", 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
-    if (*fd < 0)
-        return NULL;
-    void *memory = MAP_FAILED;
-    if (ftruncate(*fd, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
-    if (memory != MAP_FAILED)
-        return memory;
-    close(*fd);
-    return NULL;
-}
-
-/* Tells the recorder of the memory, and keeps nothing open. NULL when there is no recorder any more. */
-static void *announce(void *memory, int fd, struct session_hello *hello)
-{
-    describe_program(hello);
-    int sent = session_send(&session, hello, fd);
-    close(fd);
-    if (sent == 0)
-        return memory;
-    munmap(memory, hello->arena_bytes);
-    return NULL;
-}
-
 static struct arena *open_arena(uint32_t python, enum session_message purpose)
 {
-    uint64_t most_bytes = allowed_bytes(session.memory_bytes);
+    uint64_t most_bytes = announcement_allowed_bytes(session.memory_bytes);
     struct arena_limits limits =
         purpose == SESSION_LINES ? arena_line_limits_within(most_bytes) : arena_limits_within(most_bytes);
     uint64_t bytes = arena_bytes(&limits);
     int fd;
-    bool possible = !seccomp_watch_is_deadly() && allowed_bytes(bytes) >= bytes / 2;
-    struct arena *arena = possible ? map_shared(bytes, &fd) : NULL;
+    bool possible = !seccomp_watch_is_deadly() && announcement_allowed_bytes(bytes) >= bytes / 2;
+    struct arena *arena = possible ? announcement_map(bytes, &fd) : NULL;
     if (!arena)
         return NULL;
     bool counter = clock_has_counter();
@@ -103,18 +40,19 @@ static struct arena *open_arena(uint32_t python, enum session_message purpose)
     arena->python = python;
     arena_format(arena, &limits);
     struct session_hello hello;
-    fill_hello(&hello, purpose);
+    announcement_init(&hello, purpose);
     hello.arena_bytes = bytes;
-    return announce(arena, fd, &hello);
+    return announcement_send(&session, arena, fd, &hello);
 }
 
 static struct sample_area *open_sample_area(const struct sampled_process *process)
 {
     uint64_t bytes = sizeof(struct sample_area), with_native = bytes + sizeof(struct native_area);
-    if (session.native && allowed_bytes(with_native) == with_native)
+    if (session.native && announcement_allowed_bytes(with_native) == with_native)
         bytes = with_native;
     int fd;
-    struct sample_area *area = allowed_bytes(bytes) < bytes ? NULL : map_shared(bytes, &fd);
+    struct sample_area *area =
+        announcement_allowed_bytes(bytes) < bytes ? NULL : announcement_map(bytes, &fd);
     if (!area)
         return NULL;
     sample_area_format(area, bytes, process->pid, session.sample_period_ns, process->python);
@@ -123,12 +61,12 @@ static struct sample_area *open_sample_area(const struct sampled_process *proces
     area->cpu_clock = session.cpu_clock;
     area->tasks = session.tasks;
     struct session_hello hello;
-    fill_hello(&hello, SESSION_SAMPLES);
+    announcement_init(&hello, SESSION_SAMPLES);
     hello.arena_bytes = bytes;
     hello.pid = process->pid;
     hello.parent_pid = process->parent_pid;
     hello.start_ns = process->since.ns;
-    return announce(area, fd, &hello);
+    return announcement_send(&session, area, fd, &hello);
 }
 
 static void call_at_fork(void (*before)(void), void (*child)(void))
@@ -162,11 +100,8 @@ static const struct agent agent = {
 /* The program that sonde itself started must not run unrecorded; a child of it may. */
 static void refuse(const char *why)
 {
-    struct session_hello hello;
-    fill_hello(&hello, SESSION_REFUSED);
-    hello.text_bytes = (uint32_t)snprintf(hello.text, sizeof hello.text, "%s", why);
-    session_send(&session, &hello, -1);
-    if (hello.pid == session.main_pid)
+    announcement_refuse(&session, why);
+    if ((uint64_t)getpid() == session.main_pid)
         _exit(2);
 }
 

@@ -1,0 +1,74 @@
+#include "collect/agent/announcement.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void announcement_init(struct session_hello *hello, enum session_message message)
+{
+    *hello = (struct session_hello){.version = SESSION_VERSION,
+                                    .message = message,
+                                    .pid = (uint64_t)getpid(),
+                                    .parent_pid = (uint64_t)getppid(),
+                                    .sender_pid = (uint64_t)getpid()};
+}
+
+/* Sent along, because a process may be gone by the time that the recorder looks for it. */
+static void describe_program(struct session_hello *hello)
+{
+    ssize_t path = readlink("/proc/self/exe", hello->executable, sizeof hello->executable - 1);
+    hello->executable[path > 0 ? path : 0] = '\0';
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
+    hello->text_bytes = size > 0 ? (uint32_t)size : 0;
+    if (fd >= 0)
+        close(fd);
+}
+
+uint64_t announcement_allowed_bytes(uint64_t wanted)
+{
+    const int resources[] = {RLIMIT_FSIZE, RLIMIT_AS};
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+        struct rlimit limit;
+        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+            wanted > limit.rlim_cur / 8)
+            wanted = limit.rlim_cur / 8;
+    }
+    return wanted;
+}
+
+void *announcement_map(uint64_t bytes, int *fd)
+{
+    *fd = (int)syscall(SYS_memfd_create, "sonde", 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
+    if (*fd < 0)
+        return NULL;
+    void *memory = MAP_FAILED;
+    if (ftruncate(*fd, (off_t)bytes) == 0)
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    close(*fd);
+    return NULL;
+}
+
+void *announcement_send(const struct session *session, void *memory, int fd, struct session_hello *hello)
+{
+    describe_program(hello);
+    int sent = session_send(session, hello, fd);
+    close(fd);
+    if (sent == 0)
+        return memory;
+    munmap(memory, hello->arena_bytes);
+    return NULL;
+}
+
+void announcement_refuse(const struct session *session, const char *why)
+{
+    struct session_hello hello;
+    announcement_init(&hello, SESSION_REFUSED);
+    hello.text_bytes = (uint32_t)snprintf(hello.text, sizeof hello.text, "%s", why);
+    session_send(session, &hello, -1);
+}
