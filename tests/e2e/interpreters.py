@@ -120,6 +120,17 @@ class Interpreter:
         yield succeeds([*pip, "install", "--target", site, *from_source, package], env=environment)
 
 
+def headers_of(interpreter):
+    """The options that find an interpreter's headers, or None."""
+    code = "import sysconfig; print(sysconfig.get_path('include'))"
+    enter = ["chroot", interpreter.root] if interpreter.root else []
+    place = subprocess.check_output([*enter, interpreter.executable, "-c", code], text=True).strip()
+    root = interpreter.root or ""
+    if not os.path.exists(f"{root}{place}/Python.h"):
+        return None
+    return [f"-I{root}{place}", *(["-idirafter", f"{root}/usr/include"] if root else [])]
+
+
 def cache():
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return pathlib.Path(home, "sonde")

@@ -19,21 +19,10 @@ RUNS_MAX = 8  # one or two will do, unless the machine is busy
 COMPILE = ["-O2", "-g", "-fPIC", "-shared", "-fno-optimize-sibling-calls"]
 
 
-def headers_of(interpreter):
-    """The options that find an interpreter's headers, or None."""
-    code = "import sysconfig; print(sysconfig.get_path('include'))"
-    enter = ["chroot", interpreter.root] if interpreter.root else []
-    place = subprocess.check_output([*enter, interpreter.executable, "-c", code], text=True).strip()
-    root = interpreter.root or ""
-    if not os.path.exists(f"{root}{place}/Python.h"):
-        return None
-    return [f"-I{root}{place}", *(["-idirafter", f"{root}/usr/include"] if root else [])]
-
-
 @pytest.fixture(scope="session")
 def any_headers():
     """For what is of the stable ABI. The oldest: newer ones have what older Pythons lack."""
-    headers = next((found for found in map(headers_of, FOUND) if found), None)
+    headers = next((found for found in map(interpreters.headers_of, FOUND) if found), None)
     if not headers:
         pytest.skip("no interpreter with headers")
     return headers
@@ -187,7 +176,7 @@ class Source:
 
 def test_cython(launch, any_headers, cython_source):
     limited = ["-DCYTHON_LIMITED_API", "-DPy_LIMITED_API=0x03090000", *any_headers]
-    headers = headers_of(launch.python) or limited
+    headers = interpreters.headers_of(launch.python) or limited
     library = launch.folder / "cython_work.so"
     subprocess.run(["gcc", *COMPILE, "-w", *headers, cython_source, "-o", library], check=True)
     launch.write(

@@ -1,0 +1,153 @@
+"""sonde mem --exact against programs whose every allocation is known, on every Python; and against memray's reader."""
+
+import collections
+import json
+import pathlib
+import shutil
+
+import pytest
+from heaps import NOTHING, Heap, blocks, expected, mem
+
+__all__ = ["blocks"]  # a fixture
+
+
+@pytest.fixture
+def known(launch, blocks):
+    """The program of known allocations beside its module."""
+    shutil.copy(blocks, launch.folder)
+    return pathlib.Path(launch.program("allocating.py"))
+
+
+def test_every_line_has_its_bytes_and_blocks(launch, known):
+    run = mem(launch, known)
+    assert (run.returncode, run.stdout) == (0, b"done\n"), run.stderr
+    found, said = Heap(launch.folder / "out.sonde").by_line("allocating.py"), expected(known)
+    assert len(said) >= 15
+    assert {key: found.get(key, NOTHING) for key in said} == said
+
+
+def test_stacks_are_whole(launch, known):
+    assert mem(launch, known).returncode == 0
+    depths = collections.Counter()
+    for stack, allocator, numbers, _ in Heap(launch.folder / "out.sonde").rows:
+        if allocator == "malloc" and stack and stack[0].name == "recursive" and numbers.total[1] == 2:
+            depths[len([frame for frame in stack if frame.name == "recursive"])] += 1
+            assert [frame.name for frame in stack[-2:]] == ["main", "<module>"]
+    assert depths == {101: 1}
+
+
+def test_the_peak_is_the_true_one(launch, known):
+    """The highest value over time is what was live on all stacks then; the program's own part is known."""
+    assert mem(launch, known).returncode == 0
+    heap = Heap(launch.folder / "out.sonde")
+    highest = max(value for _, value in heap.series("heap"))
+    assert highest == heap.total().peak[0]
+    own = sum(numbers.peak[0] for (_, allocator), numbers in expected(known).items() if allocator != "mmap")
+    found = heap.by_line("allocating.py")
+    assert own == sum(found[key].peak[0] for key in expected(known) if key[1] != "mmap")
+    assert own > 60_000_000
+
+
+CONTAINERS = """
+import json, sys
+sizes = {}
+def text():
+    global kept_bytes
+    kept_bytes = bytes(3_000_000)
+def array():
+    global kept_array
+    kept_array = bytearray(2_000_000)
+    kept_array.append(1)
+def growing():
+    global kept_list
+    kept_list = [None] * 100_000
+text(); array(); growing()
+json.dump([sys.getsizeof(kept_bytes), sys.getsizeof(kept_array), sys.getsizeof(kept_list)], sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("allocator", ["pymalloc", "malloc", "debug"])
+def test_python_objects_have_the_size_that_python_says(launch, allocator):
+    """Large ones: small ones come from arenas. The debug allocator adds its own bytes around them."""
+    program = launch.folder / "containers.py"
+    program.write_text(CONTAINERS)
+    run = mem(launch, program, environment={"PYTHONMALLOC": allocator})
+    assert run.returncode == 0, run.stderr
+    said = json.loads(run.stdout)
+    live = collections.Counter()
+    for stack, _, numbers, _ in Heap(launch.folder / "out.sonde").rows:
+        if stack and stack[0].file == str(program):
+            live[stack[0].name] += numbers.peak[0]
+    for name, size in zip(("text", "array", "growing"), said):
+        assert 0 <= live[name] - (size - 60) <= 60 + 100 * (allocator == "debug") + size // 8, (name, live, said)
+
+
+def test_children_have_heaps_of_their_own(launch, blocks):
+    shutil.copy(blocks, launch.folder)
+    program = launch.folder / "forking.py"
+    program.write_text(
+        "import os, blocks\n"
+        "blocks.take(1000, 10)\n"
+        "if os.fork() == 0:\n"
+        "    blocks.give(5)\n"
+        "    blocks.take(700, 3)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "blocks.take(800, 4)\n"
+    )
+    assert mem(launch, program).returncode == 0
+    heap = Heap(launch.folder / "out.sonde")
+    processes = heap.data["threads"]["process"]
+    by_process = collections.defaultdict(dict)
+    for stack, allocator, numbers, thread in heap.rows:
+        if allocator == "malloc" and stack and stack[0].file == str(program) and numbers.total[1] in (3, 4, 10):
+            by_process[processes[thread]][stack[0].line] = (numbers.total, numbers.live)
+    assert sorted(by_process.values(), key=len) == [
+        {5: ((2100, 3), (2100, 3))},
+        {2: ((10000, 10), (10000, 10)), 8: ((3200, 4), (3200, 4))},
+    ]
+
+
+MEMRAY = """
+import collections, json, os, sys
+import memray
+found = collections.Counter()
+with memray.FileReader(sys.argv[1]) as reader:
+    for record in reader.get_allocation_records():
+        if memray.AllocatorType(record.allocator).name in ("FREE", "MUNMAP"):
+            continue
+        stack = [(name, os.path.basename(file), line) for name, file, line in record.stack_trace()]
+        if stack and stack[0][1] == "allocating.py":
+            key = json.dumps(stack[:stack.index(next(f for f in stack if f[0] in ("main", "in_thread"))) + 1])
+            found[key] += record.size * 1_000_000 + record.n_allocations
+json.dump(found, sys.stdout)
+"""
+
+
+def test_stacks_agree_with_memray(modern_launch, modern, blocks):
+    """Total bytes and counts of every stack of the program, as memray's own reader tells them."""
+    launch = modern_launch
+    python, reason = modern.peer_environment(["memray"])
+    if not python:
+        pytest.skip(reason)
+    shutil.copy(blocks, launch.folder)
+    program = pathlib.Path(launch.program("allocating.py"))
+    theirs = launch.folder / "theirs.bin"
+    run = launch.run([python, "-m", "memray", "run", "-q", "-o", theirs, program])
+    assert run.returncode == 0, run.stderr
+    run = launch.run([python, "-c", MEMRAY, theirs])
+    assert run.returncode == 0, run.stderr
+    said = {key: divmod(value, 1_000_000) for key, value in json.loads(run.stdout).items()}
+    launch.python = type("Peer", (), {"executable": python, "enter": modern.enter})
+    assert mem(launch, program).returncode == 0
+    ours = collections.defaultdict(lambda: [0, 0])
+    for stack, _, numbers, _ in Heap(launch.folder / "out.sonde").rows:
+        names = [frame.name for frame in stack]
+        if not stack or stack[0].file != str(program) or not {"main", "in_thread"} & set(names):
+            continue
+        cut = min(names.index(name) for name in ("main", "in_thread") if name in names)
+        key = json.dumps([(f.name, pathlib.Path(f.file).name, f.line) for f in stack[: cut + 1]])
+        ours[key] = [a + b for a, b in zip(ours[key], numbers.total)]
+    exact = {key for key in said if any(f'"allocating.py", {line}]' in key for line, _ in expected(program))}
+    assert len(exact) >= 15
+    assert {key: tuple(ours[key]) for key in exact} == {key: said[key] for key in exact}
