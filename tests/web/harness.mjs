@@ -169,8 +169,16 @@ export class Harness {
 
 /** No query is under way and what came is drawn. */
 export async function settled(page) {
-  await page.waitForFunction(() => !document.querySelector("progress.busy"));
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const look = () => {
+          if (document.querySelector("progress.busy")) requestAnimationFrame(look);
+          else requestAnimationFrame(() => requestAnimationFrame(done));
+        };
+        look();
+      }),
+  );
 }
 
 export async function goTo(page, name) {

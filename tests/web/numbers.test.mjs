@@ -78,12 +78,28 @@ function functionOf(report, row) {
   return found.length === 1 ? found[0] : null;
 }
 
+/** Findings and the ten hottest functions, by own and by whole time. */
+async function checkOverview(page, report) {
+  await page.waitForSelector(".bars li");
+  const findings = (await page.locator(".findings li").allInnerTexts()).map((text) => text.trim());
+  assert.deepEqual(findings, report.findings.map(({ text }) => text));
+  const [self, total] = await page.locator(".bars").evaluateAll((lists) =>
+    lists.map((list) => [...list.querySelectorAll("li")].map((row) => row.querySelector(".figure").textContent)),
+  );
+  for (const [shown, field] of [[self, "self_ns"], [total, "total_ns"]]) {
+    const truth = report.functions.map((one) => one[field]).filter(Boolean).sort((a, b) => b - a);
+    shown.forEach((text, index) => assertShown(text, truth[index], `${field}, row ${index}`));
+    assert.equal(shown.length, Math.min(10, truth.length));
+  }
+}
+
 for (const [name, make] of Object.entries(RECORDINGS))
-  test(`numbers of the table: ${name}`, async (harness) => {
+  test(`numbers of the overview and the table: ${name}`, async (harness) => {
     const recording = make(harness);
     const report = harness.report(recording);
-    const page = await harness.open(harness.html(recording), { hash: "#view=table" });
-    await settled(page);
+    const page = await harness.open(harness.html(recording));
+    await checkOverview(page, report);
+    await goTo(page, "Table");
     assert.equal(await page.locator(".table [role=table]").getAttribute("aria-rowcount"), String(report.functions.length));
     const rows = await tableRows(page);
     assert(rows.length >= Math.min(report.functions.length, 20), `${rows.length} rows are in sight`);
@@ -96,24 +112,6 @@ for (const [name, make] of Object.entries(RECORDINGS))
       assertShown(row.total, truth.total_ns, `total of ${row.name}`);
       if (row.calls) assertShown(row.calls, truth.calls, `calls of ${row.name}`);
       if (row.samples) assertShown(row.samples, truth.samples, `samples of ${row.name}`);
-    }
-  });
-
-for (const [name, make] of Object.entries(RECORDINGS))
-  test(`numbers of the overview: ${name}`, async (harness) => {
-    const recording = make(harness);
-    const report = harness.report(recording);
-    const page = await harness.open(harness.html(recording));
-    await page.waitForSelector(".bars li");
-    const findings = (await page.locator(".findings li").allInnerTexts()).map((text) => text.trim());
-    assert.deepEqual(findings, report.findings.map(({ text }) => text));
-    const [self, total] = await page.locator(".bars").evaluateAll((lists) =>
-      lists.map((list) => [...list.querySelectorAll("li")].map((row) => row.querySelector(".figure").textContent)),
-    );
-    for (const [shown, field] of [[self, "self_ns"], [total, "total_ns"]]) {
-      const truth = report.functions.map((one) => one[field]).filter(Boolean).sort((a, b) => b - a);
-      shown.forEach((text, index) => assertShown(text, truth[index], `${field}, row ${index}`));
-      assert.equal(shown.length, Math.min(10, truth.length));
     }
   });
 

@@ -1,7 +1,8 @@
 // Runs the tests of the page in a real Chromium:  node tests/web/run.mjs SONDE [WORD...]
 //
 // SONDE is the built program; with words only tests whose names hold one of them run. A file *.test.mjs says
-// `test(name, act)`; `act` gets what harness.mjs describes. Closes with "N passed, M failed".
+// `test(name, act)`; `act` gets what harness.mjs describes. Two run at a time, each in a browser of its own: a test waits
+// more than it works. Closes with "N passed, M failed".
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { Harness, tests } from "./harness.mjs";
 
 const TEST_MS = 90_000;
+const LANES = 2;
 const here = dirname(fileURLToPath(import.meta.url));
 const [program, ...words] = process.argv.slice(2);
 
@@ -40,10 +42,17 @@ async function runOne({ name, act }, harness) {
 for (const file of readdirSync(here).sort()) if (file.endsWith(".test.mjs")) await import(join(here, file));
 const chosen = tests.filter(({ name }) => !words.length || words.some((word) => name.includes(word)));
 const folder = mkdtempSync(join(tmpdir(), "sonde-web-"));
-const harness = await Harness.start(resolve(program), folder);
+const waiting = [...chosen];
 let passed = 0;
-for (const one of chosen) passed += await runOne(one, harness);
-await harness.stop();
+async function lane() {
+  const harness = await Harness.start(resolve(program), folder);
+  for (let one; (one = waiting.shift()); ) {
+    const isPassed = await runOne(one, harness);
+    passed += isPassed; // not in one: the other lane counts meanwhile
+  }
+  await harness.stop();
+}
+await Promise.all(Array.from({ length: Math.min(LANES, chosen.length) }, lane));
 rmSync(folder, { recursive: true, force: true });
 console.log(`${passed} passed, ${chosen.length - passed} failed`);
 process.exit(passed === chosen.length ? 0 : 1);
