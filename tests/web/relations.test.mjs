@@ -196,6 +196,38 @@ test("compare: what each function lost and gained; new and gone; swapped", async
   assert.deepEqual(await again.locator(".totals b").allInnerTexts(), totals.toReversed(), "the URL keeps the order");
 });
 
+test("compare: what only one of both has is selected in that one, here and in every view", async (harness) => {
+  const files = two(harness);
+  const page = await harness.open(harness.html(...files), { hash: "#view=compare" });
+  const row = (name) => page.locator(".changes .body [role=row]", { hasText: name });
+  const totals = await page.locator(".totals").innerText();
+  for (const [name, title, in_] of [["fresh", "after.collapsed", 1], ["gone", "before.collapsed", 0], ["fresh", "after.collapsed", 1]]) {
+    await row(name).click();
+    await settled(page);
+    assert.equal(await page.locator(".inspector h2").innerText(), name);
+    assert.match(await page.locator(".inspector").innerText(), new RegExp(`in ${title}`));
+    assert.equal(await row(name).getAttribute("aria-selected"), "true");
+    assert.equal(await page.locator(".totals").innerText(), totals, "before and after are what they were");
+    assert.equal(/r=(\d)/.exec(hash(page))?.[1] ?? "0", String(in_));
+  }
+  await goTo(page, "Table");
+  assert.equal(await page.locator(".table .row.selected .name").innerText(), "fresh");
+  await page.goBack();
+  await settled(page);
+  assert.equal(await page.locator(".totals").innerText(), totals);
+  // What both have is selected where one is, without a change of the recording.
+  await row("slower").click();
+  await settled(page);
+  assert.equal(await page.locator("header select").inputValue(), "1");
+  await page.keyboard.press("ArrowDown");
+  await settled(page);
+  const names = await page.locator(".changes .body .cell.name").allInnerTexts();
+  assert.equal(await page.locator(".changes .row.selected .name").innerText(), names[names.indexOf("slower") + 1]);
+  const again = await harness.open(harness.html(...files), { hash: hash(page) });
+  await again.waitForSelector(".totals");
+  assert.equal(await again.locator(".totals").innerText(), totals, "the URL has it all");
+});
+
 test("compare with one recording says how", async (harness) => {
   const page = await harness.open(harness.html(harness.golden("small.sonde")), { hash: "#view=compare" });
   await settled(page);

@@ -6,8 +6,9 @@ import type { Answer } from "./answer";
 import type { Request } from "./engine";
 import { ask, problem } from "./state";
 
-/** The decoded answer, the last one while the next is awaited; null = none yet, or nothing is asked. */
-export function useAnswer<T>(request: Request | null, decode: (answer: Answer) => T, also: unknown[] = []): T | null {
+/** The decoded answer, the last one while the next is awaited; null = none yet, or nothing is asked. It is asked for when
+ *  the question has stood for `restMs`: what a hand passes over need not be known. */
+export function useAnswer<T>(request: Request | null, decode: (answer: Answer) => T, also: unknown[] = [], restMs = 0): T | null {
   const [result, setResult] = useState<T | null>(null);
   useEffect(() => {
     let current = true;
@@ -15,12 +16,15 @@ export function useAnswer<T>(request: Request | null, decode: (answer: Answer) =
       setResult(null);
       return undefined;
     }
-    ask(request).then(
-      (answer) => current && setResult(decode(answer)),
-      (error: Error) => current && (problem.value = error.message),
-    );
+    const send = () =>
+      ask(request).then(
+        (answer) => current && setResult(decode(answer)),
+        (error: Error) => current && (problem.value = error.message),
+      );
+    const wait = restMs ? window.setTimeout(send, restMs) : void send();
     return () => {
       current = false;
+      clearTimeout(wait);
     };
   }, [request && JSON.stringify(request), ...also]);
   return result;

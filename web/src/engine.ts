@@ -18,8 +18,9 @@ export interface Source {
 
 export interface Engine {
   ask(request: Request): Promise<Answer>;
-  /** Adds a recording; gives its number. A server has its own files and refuses. */
-  open(source: Source): Promise<number>;
+  /** Adds a recording; gives its number, and tells meanwhile how many of its bytes were taken. A server has its own files
+   *  and refuses. */
+  open(source: Source, onBytes: (taken: number) => void): Promise<number>;
   /** Forgets all recordings. */
   clear(): Promise<void>;
   readonly canOpen: boolean;
@@ -83,10 +84,14 @@ export class WorkerEngine implements Engine {
     return new Answer((await this.send({ ask: JSON.stringify(request) })).answer!);
   }
 
-  async open({ name, size, pieces }: Source): Promise<number> {
+  async open({ name, size, pieces }: Source, onBytes: (taken: number) => void): Promise<number> {
     const worker = await this.worker;
     worker.postMessage({ room: size });
-    for await (const piece of pieces) worker.postMessage({ piece }, [piece]);
+    let taken = 0;
+    for await (const piece of pieces) {
+      onBytes((taken += piece.byteLength));
+      worker.postMessage({ piece }, [piece]);
+    }
     return (await this.send({ open: name })).number!;
   }
 

@@ -9,9 +9,11 @@ import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour 
 import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
-import { arrangement, percent, selected, selection, showSource, view, wholeWords } from "./state";
+import { arrangement, percent, recordings, selected, selection, showSource, titleOf, view, wholeWords } from "./state";
 
 const MOST = 12;
+/** Whoever walks through functions sees their figures at once, lines and threads of the one that they stop at. */
+const REST_MS = 100;
 
 function amount(value: number, whole: number): string {
   return percent.value ? share(value, whole) : time(value);
@@ -66,6 +68,7 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
         .filter(({ total }) => total > 0)
         .sort((a, b) => b.total - a.total),
     [recording],
+    REST_MS,
   );
   if (!rows?.length || threads.length < 2) return null;
   const largest = rows[0].total;
@@ -108,6 +111,7 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
         .slice(0, 6);
     },
     [recording],
+    REST_MS,
   );
   if (!lines?.length) return null;
   const whole = functions.value?.totalNs ?? 0;
@@ -194,6 +198,7 @@ function Chosen({ recording, table, row }: { recording: Recording; table: Functi
       <p class="place">
         {codes.place(code) ? <Place codes={codes} code={code} /> : [CODE_KINDS[codes.kind[code]], shortName(codes.module(code))].filter(Boolean).join(" · ")}
       </p>
+      {recordings.value.length > 1 && <p class="hint">in {shortName(titleOf(recording), 60)}</p>}
       <Figures table={table} row={row} />
       <Links recording={recording} code={code} />
       <List title="Callers" rows={callers} recording={recording} whole={table.totalNs} />

@@ -3,17 +3,22 @@
 import { render } from "preact";
 
 import { carriedSources, fileSource, pause } from "./carried";
-import { ServerEngine, WorkerEngine, type Engine } from "./engine";
+import { ServerEngine, WorkerEngine, type Engine, type Source } from "./engine";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
-import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings } from "./state";
+import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings, taken } from "./state";
+
+async function open(engine: Engine, source: Source): Promise<number> {
+  const { name, size } = source;
+  return engine.open(source, (bytes) => (taken.value = { name, bytes, size }));
+}
 
 async function openCarried(engine: Engine): Promise<number> {
   // They stand behind this script: what they are opened by starts while the browser still reads them.
   if (document.readyState === "loading") await new Promise((done) => addEventListener("DOMContentLoaded", done, { once: true }));
   const sources = carriedSources();
-  for (const source of sources) await engine.open(source);
+  for (const source of sources) await open(engine, source);
   return sources.length;
 }
 
@@ -49,7 +54,7 @@ export async function openFiles(files: Iterable<File>): Promise<void> {
   try {
     await current.clear();
     let count = 0;
-    for (const file of files) count = (await current.open(fileSource(file))) + 1;
+    for (const file of files) count = (await open(current, fileSource(file))) + 1;
     await load(current, count);
   } catch (error) {
     problem.value = error instanceof Error ? error.message : String(error);

@@ -12,7 +12,7 @@ import { count, share, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
-import { search, selected, showRecording, theme, thread, titleOf, view } from "./state";
+import { search, selected, showRecording, taken, theme, thread, titleOf, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -231,16 +231,29 @@ function Welcome({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
   );
 }
 
+/** A file is taken in piece by piece, then read at one go. */
+function Opening(): JSX.Element {
+  const { name, bytes, size } = taken.value;
+  const isTaken = bytes >= size;
+  return (
+    <p class="empty hint" role="status">
+      {isTaken ? "Reading" : "Opening"} {shortName(name.slice(name.lastIndexOf("/") + 1), 60)}…
+      <progress aria-label="opening" value={isTaken ? undefined : bytes} max={size || 1} />
+    </p>
+  );
+}
+
 function Main({ openFiles }: { openFiles: OpenFiles }): JSX.Element | null {
   const shown = recording.value;
-  if (!shown && opening.value) return <p class="empty hint">Opening…</p>;
+  if (!shown && opening.value) return <Opening />;
   if (!shown) return engine.value?.canOpen ? <Welcome openFiles={openFiles} /> : null;
   const chosen = VIEWS.find(({ name }) => name === view.value) ?? VIEWS[0];
+  const made = [chosen.name, chosen.ofSeveral ? "" : shown.number, recordings.value.length].join(" ");
   return (
     <>
       <Filters shown={shown} />
       <div class="main">
-        <main id="view" tabIndex={-1} aria-label={chosen.title} key={`${chosen.name} ${shown.number} ${recordings.value.length}`}>
+        <main id="view" tabIndex={-1} aria-label={chosen.title} key={made}>
           <chosen.component recording={shown} />
         </main>
         <Inspector recording={shown} />

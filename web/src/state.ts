@@ -11,8 +11,9 @@ export const engine = signal<Engine | null>(null);
 export const recordings = signal<Recording[]>([]);
 export const problem = signal("");
 export const busy = signal(0);
-/** Recordings are being read. */
+/** Recordings are being read; and which, how many of its bytes were taken, and of how many. */
 export const opening = signal(true);
+export const taken = signal({ name: "", bytes: 0, size: 0 });
 
 export const view = signal("overview");
 /** Which of the recordings is shown. */
@@ -49,8 +50,9 @@ export const grouping = signal("");
 /** The file and the line of the source view; 0 = those of the selection. */
 export const file = signal(0);
 export const line = signal(0);
-/** The recording that the shown one is compared with. */
+/** The recording that the shown one is compared with, and which of both came later. */
 export const other = signal(1);
+export const shownIsAfter = signal(false);
 export const theme = signal<"system" | "light" | "dark">("system");
 const systemDark = signal(false);
 /** The page is being printed: paper is light. */
@@ -84,9 +86,14 @@ export function wholeWords(whole: number): string {
   return `${time(whole)}${range.value || thread.value || process.value ? " in the selection" : ""}`;
 }
 
-/** Shows another of the recordings; what was chosen in the last one has no meaning there. */
+/** Shows another of the recordings; what was chosen in the last one has no meaning there. Two that are compared stay
+ *  what they are, before and after. */
 export function showRecording(number: number): void {
   batch(() => {
+    if (number === other.value && number !== shown.value) {
+      other.value = shown.value;
+      shownIsAfter.value = !shownIsAfter.value;
+    }
     shown.value = number;
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
@@ -195,6 +202,7 @@ const KEPT: Kept<any>[] = [
   kept("file", file, number, numberText),
   kept("line", line, number, numberText),
   kept("with", other, (text) => (text ? number(text) : 1), (value) => (value === 1 ? "" : String(value))),
+  kept("after", shownIsAfter, flag, flagText),
 ];
 
 /** All at once: what is half of one state and half of another must not get into the history. */

@@ -20,6 +20,8 @@ export interface View {
   name: string;
   title: string;
   component: FunctionComponent<ViewProps>;
+  /** It stays as it is when another recording is shown. */
+  ofSeveral?: boolean;
 }
 
 export const VIEWS: View[] = [
@@ -30,5 +32,5 @@ export const VIEWS: View[] = [
   { name: "graph", title: "Graph", component: Graph },
   { name: "source", title: "Source", component: Source },
   { name: "timeline", title: "Timeline", component: Timeline },
-  { name: "compare", title: "Compare", component: Compare },
+  { name: "compare", title: "Compare", component: Compare, ofSeveral: true },
 ];

@@ -1,6 +1,6 @@
 // Two recordings, one laid over the other: what became slower, what faster, what is new and what is gone.
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
@@ -15,7 +15,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shown, showRecording, titleOf } from "../state";
+import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shownIsAfter, showRecording, showSource, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -75,6 +75,23 @@ function nameOf({ before, after }: Pair, difference: Difference, row: number): s
   return code ? functionName(before.codes, code) : functionName(after.codes, difference.afterCode[row]);
 }
 
+/** Functions are selected in the recording that is shown; one that it has not is shown in the other. */
+function select({ before, after }: Pair, difference: Difference, row: number): void {
+  const code = () => (shownIsAfter.value ? difference.afterCode : difference.beforeCode)[row];
+  batch(() => {
+    if (!code()) {
+      other.value = (shownIsAfter.value ? before : after).number;
+      showRecording(other.value);
+    }
+    selected.value = code();
+  });
+}
+
+function isSelected(difference: Difference, row: number): boolean {
+  const codes = shownIsAfter.value ? difference.afterCode : difference.beforeCode;
+  return codes[row] > 0 && codes[row] === selected.value;
+}
+
 function signed(value: number): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${time(Math.abs(value))}`;
 }
@@ -89,7 +106,6 @@ function changeOf(difference: Difference, rectangle: number): number {
 function lookOf(pair: Pair, difference: Difference): Look {
   const night = dark.value;
   const found = search.value ? matcher(search.value) : null;
-  const chosen = selected.value;
   return {
     rowHeight: 20,
     upwards: false,
@@ -97,7 +113,7 @@ function lookOf(pair: Pair, difference: Difference): Look {
     color(rectangle) {
       const row = difference.code[rectangle] - 1;
       if (row < 0) return night ? 0xff3a3532 : 0xffe4e0dc;
-      if (chosen && difference.beforeCode[row] === chosen) return night ? 0xff4fb4ff : 0xff1e8cff;
+      if (isSelected(difference, row)) return night ? 0xff4fb4ff : 0xff1e8cff;
       const isFound = !found || found(nameOf(pair, difference, row));
       return pixel(differenceColor(isFound ? changeOf(difference, rectangle) : 0, night));
     },
@@ -137,7 +153,7 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
     onHover: (rectangle, event) => tip(pair, difference, rectangle, event),
     onChoose: (rectangle) => {
       const row = rectangle < 0 ? -1 : difference.code[rectangle] - 1;
-      if (row >= 0) selected.value = difference.beforeCode[row];
+      if (row >= 0) select(pair, difference, row);
     },
   };
   useEffect(() => {
@@ -145,7 +161,7 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
     const off = printing.subscribe(() => made.draw());
     viewKeys.value = (event) => {
       if (event.key === "Escape") return made.leave();
-      return !event.key.startsWith("Arrow") && made.onKey(event);
+      return stepKey(event) || made.onKey(event);
     };
     return () => {
       off();
@@ -154,7 +170,8 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
       viewKeys.value = null;
     };
   }, [difference]);
-  useEffect(() => picture.current?.replace(options), [difference, dark.value, search.value, selected.value, percent.value]);
+  const drawn = [difference, dark.value, search.value, selected.value, shownIsAfter.value, percent.value];
+  useEffect(() => picture.current?.replace(options), drawn);
   return (
     <div class="picture">
       <canvas ref={canvas} class="stacks" aria-label="both call trees; the table below has the same figures as text" />
@@ -228,20 +245,30 @@ function orderOf(pair: Pair, difference: Difference): Uint32Array {
   return rows.sort((a, b) => column.value(difference, b) - column.value(difference, a) || a - b);
 }
 
+/** Moves the selection through the rows; as they stand in the page now. */
+let step: (by: number) => void = () => {};
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+
+function stepKey({ key }: KeyboardEvent): boolean {
+  if (key in STEPS) step(STEPS[key]);
+  return key in STEPS;
+}
+
 function Change({ pair, difference, row, style }: { pair: Pair; difference: Difference; row: number; style: RowStyle }): JSX.Element {
   const [before, after] = [difference.beforeCode[row], difference.afterCode[row]];
   const change = (byTotal.value ? difference.changeTotal : difference.changeSelf)[row];
   const largest = Math.max(difference.wholeBefore, difference.wholeAfter, 1);
   const side = change < 0 ? "faster" : change > 0 ? "slower" : "";
   const codes = before ? pair.before.codes : pair.after.codes;
-  const isSelected = before > 0 && before === selected.value;
+  const isChosen = isSelected(difference, row);
   return (
     <div
       role="row"
-      class={`row${isSelected ? " selected" : ""}`}
+      class={`row${isChosen ? " selected" : ""}`}
       style={style}
-      aria-selected={isSelected}
-      onClick={() => (selected.value = before)}
+      aria-selected={isChosen}
+      onClick={() => select(pair, difference, row)}
+      onDblClick={() => showSource(selected.value)}
     >
       {columns.value.map(({ name, text }) => (
         <span role="cell" class={`cell ${name} ${name === "change" ? side : ""}`}>
@@ -264,6 +291,11 @@ function Change({ pair, difference, row, style }: { pair: Pair; difference: Diff
 
 function Changes({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
   const order = useMemo(() => orderOf(pair, difference), [difference, columns.value, sortColumn.value, search.value]);
+  const focus = order.findIndex((row) => isSelected(difference, row));
+  step = (by) => {
+    const at = focus < 0 ? (by > 0 ? 0 : order.length - 1) : Math.min(order.length - 1, Math.max(0, focus + by));
+    if (order.length) select(pair, difference, order[at]);
+  };
   return (
     <div class="changes grid" role="table" aria-label="what changed" aria-rowcount={order.length}>
       <div class="row heads" role="row">
@@ -286,6 +318,7 @@ function Changes({ pair, difference }: { pair: Pair; difference: Difference }): 
       <Rows
         count={order.length}
         height={ROW}
+        focus={focus}
         label="functions"
         row={(index, style) => <Change pair={pair} difference={difference} row={order[index]} style={style} />}
       />
@@ -308,17 +341,19 @@ function Choice({ label, value, onChoose }: { label: string; value: number; onCh
   );
 }
 
-function swap(pair: Pair): void {
-  showRecording(pair.after.number);
-  other.value = pair.before.number;
+/** Puts another recording on one side; the one on the other side changes places with it. */
+function put(pair: Pair, isAfter: boolean, number: number): void {
+  if (number === (isAfter ? pair.before : pair.after).number) shownIsAfter.value = !shownIsAfter.value;
+  else if (shownIsAfter.value === isAfter) showRecording(number);
+  else other.value = number;
 }
 
 function Toolbar({ pair }: { pair: Pair }): JSX.Element {
   return (
     <div class="choices" role="toolbar" aria-label="what is compared">
-      <Choice label="before" value={pair.before.number} onChoose={showRecording} />
-      <Choice label="after" value={pair.after.number} onChoose={(number) => (other.value = number)} />
-      <button type="button" title="before becomes after" onClick={() => swap(pair)}>
+      <Choice label="before" value={pair.before.number} onChoose={(number) => put(pair, false, number)} />
+      <Choice label="after" value={pair.after.number} onChoose={(number) => put(pair, true, number)} />
+      <button type="button" title="before becomes after" onClick={() => (shownIsAfter.value = !shownIsAfter.value)}>
         ⇄ swap
       </button>
       <button type="button" aria-pressed={!byTotal.value} onClick={() => (byTotal.value = false)}>
@@ -389,7 +424,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
 export function Compare({ recording }: ViewProps): JSX.Element {
   const all = recordings.value;
   if (all.length < 2) return <Alone />;
-  const fallback = all.find(({ number }) => number !== shown.value)!;
-  const after = other.value === recording.number ? fallback : (all[other.value] ?? fallback);
-  return <Both pair={{ before: recording, after }} />;
+  const fallback = all.find(({ number }) => number !== recording.number)!;
+  const second = other.value === recording.number ? fallback : (all[other.value] ?? fallback);
+  return <Both pair={shownIsAfter.value ? { before: second, after: recording } : { before: recording, after: second }} />;
 }

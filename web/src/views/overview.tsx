@@ -8,7 +8,8 @@ import { functions, type Functions } from "../functions";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
-import { arrangement, idle, other, recordings, selected, showRecording, titleOf, view, wholeWords } from "../state";
+import { arrangement, idle, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
+import { titleOf, view, wholeWords } from "../state";
 import type { ViewProps } from "../views";
 
 const NOTE_LOSS = 1;
@@ -202,9 +203,11 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
   );
 }
 
+/** The shown recording with another: the one that stands first in the list was before. */
 function compareWith(number: number): void {
   batch(() => {
     other.value = number;
+    shownIsAfter.value = number < shownNumber.value;
     view.value = "compare";
   });
 }
