@@ -6,13 +6,21 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { assertShown, clickAt, goTo, place, pointAt, settled, test, value } from "./harness.mjs";
 
 const hash = (page) => new URL(page.url()).hash;
+/** Opens what is folded where there is no room for all choices. */
+const unfold = async (page) => {
+  const opener = page.locator(".choices .opener");
+  if ((await opener.isVisible()) && (await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+};
 const choose = async (page, label, option) => {
+  await unfold(page);
   await page.locator(".choices label", { hasText: label }).locator("select").selectOption(option);
   await settled(page);
 };
+/** Height of the axis above time order. */
+const AXIS = 22;
 
 /** Pixel of the canvas at a share of its width, in a row: "r,g,b". */
-async function colorAt(page, share, row) {
+async function colorAt(page, share, row, above = 0) {
   return page.locator("main canvas").first().evaluate(
     (canvas, [share, y]) => {
       const copy = document.createElement("canvas"); // reading the page's own often is worth a warning
@@ -20,7 +28,7 @@ async function colorAt(page, share, row) {
       context.drawImage(canvas, Math.floor(share * canvas.width), y, 1, 1, 0, 0, 1, 1);
       return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3).join(",");
     },
-    [share, row * 20 + 2],
+    [share, above + row * 20 + 2],
   );
 }
 
@@ -66,7 +74,7 @@ test("colour by thread: each has its own, what they share is between; not offere
   for (const as of ["Bottom-up", "Time order"]) {
     await page.getByRole("button", { name: as }).click();
     await settled(page);
-    const color = as === "Bottom-up" ? await colorAt(page, 0.47, 1) : await colorAt(page, 0.02, 0); // rest; work
+    const color = as === "Bottom-up" ? await colorAt(page, 0.47, 1) : await colorAt(page, 0.02, 0, AXIS); // rest; work
     assert.equal(css(color), legend[as === "Bottom-up" ? 1 : 0], as);
   }
   const alone = await harness.open(harness.html(harness.hard("one")), { hash: "#view=flame&color=thread" });
@@ -96,6 +104,7 @@ test("depth leaves deeper rows out, cutoff greys the small, upwards turns the pi
   const ground = await colorAt(page, 0.5, 20);
   assert.notEqual(await colorAt(page, 0.5, 5), ground);
   assert.equal(await colorAt(page, 0.5, 6), ground, "the sixth row is empty");
+  await unfold(page);
   await page.getByRole("button", { name: "Upwards" }).click();
   await settled(page);
   assert.equal(await colorAt(page, 0.5, 1), ground, "the program is at the bottom");
@@ -106,6 +115,51 @@ test("depth leaves deeper rows out, cutoff greys the small, upwards turns the pi
   await settled(other);
   assert.notEqual(await colorAt(other, 0.1, 1), small, "3 of 16 are below a quarter");
   assert.equal(await colorAt(other, 0.4, 1), large);
+});
+
+test("all choices are in one line, or behind a button that says how many are not as usual", async (harness) => {
+  const page = await harness.open(harness.html(threads(harness)), { hash: "#view=flame" });
+  for (const width of [1280, 1440, 1920]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const as of ["Top-down", "Time order", "Bottom-up", "Sandwich"]) {
+      await page.getByRole("button", { name: as }).click();
+      await settled(page);
+      const { height } = await page.locator(".choices").boundingBox();
+      assert(height < 45, `${as} at ${width}: ${height} pixels`);
+    }
+    assert.equal(await page.locator(".choices .opener").isVisible(), width < 1500, `${width}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole("button", { name: "Top-down" }).click();
+  await choose(page, "order", "name");
+  assert.match(await page.locator(".choices .opener").innerText(), /\(1\)/);
+  await page.keyboard.press("Escape");
+  assert(!(await page.locator(".choices label", { hasText: "order" }).isVisible()), "Escape folds them again");
+  assert.match(hash(page), /name=1/);
+});
+
+test("time order has an axis that counts from the begin; a drag along it selects a range", async (harness) => {
+  const page = await harness.open(harness.html(threads(harness)), { hash: "#view=flame&as=time" });
+  await settled(page);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG", exact: true }).click()]);
+  const svg = readFileSync(await download.path()).toString();
+  for (const label of ["0 ms", "2 ms", "8 ms"]) assert(svg.includes(`>${label}</text>`), `${label} in ${svg.slice(0, 2000)}`);
+  const box = await page.locator("main canvas").first().boundingBox();
+  const point = async (share) => {
+    const { x, y, width } = await page.locator("main canvas").first().boundingBox();
+    await page.mouse.move(x + share * width, y + AXIS + 10);
+    return page.locator(".status b").innerText();
+  };
+  // 9 ms: work 5, then shared 4.
+  assert.deepEqual([await point(0.5), await point(0.6)], ["work", "shared"]);
+  await page.mouse.move(box.x + 0.6 * box.width, box.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.9 * box.width, box.y + 8, { steps: 3 });
+  await page.mouse.up();
+  await settled(page);
+  const [from, to] = /t=(\d+)-(\d+)/.exec(hash(page)).slice(1).map(Number);
+  assert(Math.abs((to - from) / 2.7e6 - 1) < 0.02, `${to - from} ns`);
+  assert.equal(await point(0.1), "shared", "the range fills the picture");
 });
 
 test("recursion is merged in every arrangement", async (harness) => {

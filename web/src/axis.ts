@@ -1,4 +1,10 @@
-// An axis of time: round steps, labels with units that count from the begin of the recording.
+// An axis of time: round steps, labels with units that count from the begin of the recording; what lies outside of the
+// selected range is veiled.
+
+import type { Rectangles } from "./rectangles";
+
+/** Its height above a picture, in CSS pixels. */
+export const AXIS = 22;
 
 export interface Tick {
   /** Where it is, on the recording's own clock. */
@@ -67,4 +73,40 @@ export function drawAxis(
     context.fillStyle = look.text;
     context.fillText(label, x + 4 * scale, top + height / 2);
   }
+}
+
+const TONES = {
+  light: { line: "rgb(120 130 140 / .22)", text: "#4d5662", panel: "#ffffff", veil: "rgb(251 252 253 / .6)" },
+  dark: { line: "rgb(150 160 170 / .2)", text: "#b3bcc7", panel: "#1e2125", veil: "rgb(23 25 28 / .6)" },
+};
+
+export interface TimeScale {
+  from: number;
+  to: number;
+  /** What labels count from. */
+  zero: number;
+  range: [number, number] | null;
+}
+
+export function ticksOf({ from, to, zero }: TimeScale, width: number): Tick[] {
+  return ticks(from, to, width, zero, 110);
+}
+
+/** Draws the axis over the first AXIS pixels of a picture, its lines through the rest, and the veil. */
+export function drawTimeScale({ context, pixelScale: scale, columns }: Rectangles, times: TimeScale, isDark: boolean): void {
+  const tone = isDark ? TONES.dark : TONES.light;
+  const { height } = context.canvas;
+  const place = (value: number) => ((value - times.from) / (times.to - times.from)) * columns;
+  if (times.range) {
+    const [left, right] = times.range.map(place);
+    context.fillStyle = tone.veil;
+    context.fillRect(0, 0, Math.max(0, left), height);
+    context.fillRect(right, 0, Math.max(0, columns - right), height);
+  }
+  const marks = ticksOf(times, columns / scale);
+  context.fillStyle = tone.line;
+  for (const { value } of marks) context.fillRect(Math.round(place(value)), AXIS * scale, Math.max(1, Math.round(scale)), height);
+  context.fillStyle = tone.panel;
+  context.fillRect(0, 0, columns, AXIS * scale);
+  drawAxis(context, marks, place, { ...tone, top: 0, height: AXIS * scale, scale });
 }

@@ -1,6 +1,7 @@
 // The choices that pictures of stacks share: what colours mean, how frames lie, what is left out.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { hasThreads } from "./ask_stacks";
 import { css, heatColor, threadColor } from "./colors";
@@ -17,6 +18,36 @@ const COLORS = [
   { name: "kind", title: "kind" },
   { name: "thread", title: "thread" },
 ];
+
+/** How many of the choices below are not as they usually are. */
+function changed(): number {
+  return [byName.value, levels.value, cutoff.value, fold.value, upwards.value].filter(Boolean).length;
+}
+
+/** Choices that are made seldom: beside the others where there is room for them, else behind a button. */
+export function LayoutChoices({ children }: { children: ComponentChildren }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const place = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const leave = (event: Event) => place.current?.contains(event.target as Node) || setOpen(false);
+    addEventListener("pointerdown", leave);
+    return () => removeEventListener("pointerdown", leave);
+  }, [isOpen]);
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !isOpen) return;
+    event.stopPropagation();
+    setOpen(false);
+  };
+  return (
+    <span class={`layout${isOpen ? " open" : ""}`} ref={place} onKeyDown={onKey}>
+      <button type="button" class="opener" aria-expanded={isOpen} title="order, depth, cutoff, recursion, direction" onClick={() => setOpen(!isOpen)}>
+        Layout{changed() ? ` (${changed()})` : ""} ▾
+      </button>
+      <span class="held">{children}</span>
+    </span>
+  );
+}
 
 export function ColorChoice({ recording }: { recording: Recording }): JSX.Element {
   const offered = COLORS.filter(({ name }) => name !== "thread" || hasThreads(recording));

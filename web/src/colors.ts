@@ -45,6 +45,10 @@ export function css([red, green, blue]: [number, number, number]): string {
   return `rgb(${red} ${green} ${blue})`;
 }
 
+export function pixelCss(pixel: number): string {
+  return css([pixel & 0xff, (pixel >>> 8) & 0xff, (pixel >>> 16) & 0xff]);
+}
+
 function luminance(color: number): number {
   const linear = (shift: number) => {
     const value = ((color >>> shift) & 0xff) / 255;

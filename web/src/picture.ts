@@ -1,7 +1,9 @@
 // A canvas of rectangles that can be zoomed and moved: by wheel, drag, click and keys.
 
+import { AXIS, drawTimeScale, ticksOf, type Tick, type TimeScale } from "./axis";
 import { Camera, ScrollBar, type Scene } from "./camera";
 import { Rectangles, type Band, type Layout, type Look, type Window } from "./rectangles";
+import { dark } from "./state";
 
 export interface PictureOptions {
   layout: Layout;
@@ -16,6 +18,16 @@ export interface PictureOptions {
   onMove?(window: Window): void;
   /** The whole is shown again. */
   onReset?(): void;
+  /** From left to right is time: an axis above counts from `zero`, and a range can be selected. */
+  time?: { zero: number; onRange(range: [number, number]): void };
+}
+
+/** What the mouse holds: where it was last, and the value that a range begins at, if it selects one. */
+interface Grip {
+  x: number;
+  y: number;
+  moved: boolean;
+  anchor: number | null;
 }
 
 export class Picture {
@@ -25,6 +37,9 @@ export class Picture {
   readonly camera: Camera;
   private readonly bar: ScrollBar;
   private goal: { layout: Layout; rectangle: number; from: number; to: number } | null = null;
+  /** A range that is being dragged. */
+  private preview: [number, number] | null = null;
+  private drawAsked = 0;
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -34,10 +49,10 @@ export class Picture {
     const scene: Scene = {
       whole: () => this.options.whole,
       width: () => canvas.clientWidth,
-      height: () => canvas.clientHeight,
+      height: () => canvas.clientHeight - this.head,
       depth: () => (this.options.layout.level.length - 1) * this.options.look().rowHeight,
       show: () => {
-        this.draw();
+        this.redraw();
         this.options.onMove?.(this.camera.window);
       },
     };
@@ -49,6 +64,7 @@ export class Picture {
   }
 
   close(): void {
+    cancelAnimationFrame(this.drawAsked);
     this.camera.close();
     this.bar.remove();
     this.off.abort();
@@ -62,27 +78,54 @@ export class Picture {
     this.options = options;
     if (wasWhole) camera.window = { ...camera.window, from: options.whole[0], to: options.whole[1] };
     camera.settle();
-    this.draw();
+    this.redraw();
   }
 
   get width(): number {
     return Math.max(1, this.canvas.clientWidth);
   }
 
+  /** Height of what lies above the rectangles. */
+  private get head(): number {
+    return this.options.time ? AXIS : 0;
+  }
+
   /** What is drawn now. */
   band(): Band {
     const { layout, look } = this.options;
-    return { layout, window: this.camera.window, look: look(), top: 0, height: this.canvas.clientHeight };
+    const { head } = this;
+    return { layout, window: this.camera.window, look: look(), top: head, height: this.canvas.clientHeight - head };
+  }
+
+  private timeScale(): TimeScale | null {
+    const { from, to } = this.camera.window;
+    return this.options.time ? { from, to, zero: this.options.time.zero, range: this.preview } : null;
+  }
+
+  /** Those of the axis; none where there is no time. */
+  ticks(): Tick[] {
+    const scale = this.timeScale();
+    return scale ? ticksOf(scale, this.width) : [];
   }
 
   draw(): void {
-    const { layout, window, look } = this.band();
-    this.rectangles.draw(layout, window, look);
+    cancelAnimationFrame(this.drawAsked);
+    const band = this.band();
+    const scale = this.timeScale();
+    this.rectangles.draw(band);
+    if (scale) drawTimeScale(this.rectangles, scale, dark.peek());
     this.bar.draw();
   }
 
+  /** Once in the next frame, however much changes until then. */
+  private redraw(): void {
+    cancelAnimationFrame(this.drawAsked);
+    this.drawAsked = requestAnimationFrame(() => this.draw());
+  }
+
   private at(event: MouseEvent): number {
-    return this.rectangles.at(this.band(), event.offsetX, event.offsetY);
+    const y = event.offsetY - this.head;
+    return y < 0 ? -1 : this.rectangles.at(this.band(), event.offsetX, y);
   }
 
   /** Whether the rectangle is as wide as the picture, or will be at the end of the motion. */
@@ -103,8 +146,9 @@ export class Picture {
     const from = layout.start[rectangle];
     const row = levelOf(layout, rectangle) * rowHeight;
     const { top } = this.camera.window;
-    const hidden = row < top || row + rowHeight > top + this.canvas.clientHeight;
-    const newTop = hidden ? row - this.canvas.clientHeight / 3 : top;
+    const height = this.canvas.clientHeight - this.head;
+    const hidden = row < top || row + rowHeight > top + height;
+    const newTop = hidden ? row - height / 3 : top;
     const to = from + layout.size[rectangle];
     this.goal = { layout, rectangle, from, to };
     this.camera.move({ from, to, top: newTop }, smoothly);
@@ -140,34 +184,47 @@ export class Picture {
     this.canvas.addEventListener(name, act, { signal: this.off.signal, passive: false });
   }
 
+  private valueAt(event: MouseEvent): number {
+    const { from, to } = this.camera.window;
+    const [first, last] = this.options.whole;
+    return Math.min(last, Math.max(first, from + ((to - from) * event.offsetX) / this.width));
+  }
+
   private listen(): void {
-    let dragged: { x: number; y: number; moved: boolean } | null = null;
+    let grip: Grip | null = null;
     this.on("pointerdown", (event) => {
       if (event.button) return;
-      dragged = { x: event.clientX, y: event.clientY, moved: false };
+      const selects = this.options.time && (event.shiftKey || event.offsetY < this.head);
+      grip = { x: event.clientX, y: event.clientY, moved: false, anchor: selects ? this.valueAt(event) : null };
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.on("pointermove", (event) => {
-      if (!dragged) {
-        this.options.onHover(this.at(event), event);
-        return;
-      }
-      const [x, y] = [event.clientX - dragged.x, event.clientY - dragged.y];
-      if (!dragged.moved && Math.hypot(x, y) < 4) return;
-      dragged = { x: event.clientX, y: event.clientY, moved: true };
-      this.options.onHover(-1);
-      this.camera.pan(-x, this.options.look().upwards ? y : -y);
+      if (!grip) this.options.onHover(this.at(event), event);
+      else if (grip.moved || Math.hypot(event.clientX - grip.x, event.clientY - grip.y) >= 4) this.drag(grip, event);
     });
     this.on("pointerup", (event) => {
-      const moved = dragged?.moved ?? true;
-      dragged = null;
-      if (!moved) this.choose(this.at(event));
+      const held = grip;
+      grip = null;
+      if (held && !held.moved) this.choose(this.at(event));
+      else if (this.preview) this.options.time?.onRange(this.preview);
+      this.preview = null;
     });
     this.on("pointerleave", () => this.options.onHover(-1));
     this.on("dblclick", (event) => {
       if (this.at(event) <= 0) this.reset();
     });
     this.on("wheel", (event) => this.camera.turnWheel(event));
+  }
+
+  /** Moves the picture, or stretches the range. */
+  private drag(grip: Grip, event: PointerEvent): void {
+    const [x, y] = [event.clientX - grip.x, event.clientY - grip.y];
+    Object.assign(grip, { x: event.clientX, y: event.clientY, moved: true });
+    this.options.onHover(-1);
+    if (grip.anchor === null) return this.camera.pan(-x, this.options.look().upwards ? y : -y);
+    const value = this.valueAt(event);
+    this.preview = [Math.min(grip.anchor, value), Math.max(grip.anchor, value)];
+    this.redraw();
   }
 
   choose(rectangle: number): void {

@@ -1,5 +1,6 @@
 // A picture as a file: SVG of what is in sight, with text that stays text, or PNG of the canvas.
 
+import type { Tick } from "./axis";
 import { saveFile } from "./files";
 import { runsOf, type Band } from "./rectangles";
 
@@ -29,14 +30,22 @@ function shape(band: Band, rectangle: number, left: number, width: number, top: 
   return `<g><title>${escaped(name)}</title>${box}<text ${place}>${escaped(text)}</text></g>`;
 }
 
+/** A line and its label, in the band above the rectangles. */
+function tick({ window, top, look }: Band, { value, label }: Tick, width: number, height: number): string {
+  const x = Math.round(((value - window.from) / (window.to - window.from)) * width);
+  const ink = look.textColor(look.background);
+  const text = x + 4 + label.length * LETTER > width ? "" : `<text x="${x + 4}" y="${top * 0.68}" fill="${ink}">${escaped(label)}</text>`;
+  return `<rect x="${x}" width="1" height="${height}" fill="${ink}" opacity="0.2"/>${text}`;
+}
+
 /** All levels, also those scrolled out of sight. */
-export function svgOf(band: Band, width: number, title: string): string {
+export function svgOf(band: Band, width: number, title: string, ticks: Tick[] = []): string {
   const { layout, look } = band;
   const levels = layout.level.length - 1;
-  const height = levels * look.rowHeight;
-  const parts: string[] = [];
+  const height = band.top + levels * look.rowHeight;
+  const parts: string[] = ticks.map((one) => tick(band, one, width, height));
   for (let level = 0; level < levels; level++) {
-    const top = look.upwards ? height - (level + 1) * look.rowHeight : level * look.rowHeight;
+    const top = look.upwards ? height - (level + 1) * look.rowHeight : band.top + level * look.rowHeight;
     for (const { rectangle, left, right } of runsOf(layout, level, band.window, width))
       parts.push(shape(band, rectangle, left, right - left, top));
   }
@@ -49,8 +58,8 @@ export function svgOf(band: Band, width: number, title: string): string {
   ].join("\n");
 }
 
-export function saveSvg(band: Band, width: number, name: string): void {
-  saveFile(`${name}.svg`, new Blob([svgOf(band, width, name)], { type: "image/svg+xml" }));
+export function saveSvg(band: Band, width: number, name: string, ticks: Tick[] = []): void {
+  saveFile(`${name}.svg`, new Blob([svgOf(band, width, name, ticks)], { type: "image/svg+xml" }));
 }
 
 export function savePng(canvas: HTMLCanvasElement, name: string): void {

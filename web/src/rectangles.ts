@@ -2,6 +2,7 @@
 // gallops to the rectangle that lies there, so a frame costs pixels, not rectangles. What is thinner than a pixel takes
 // its place with its neighbours: the pixel shows the one that fills most of it, none is left out.
 
+import { pixelCss } from "./colors";
 import { Glyphs } from "./glyphs";
 
 export interface Layout {
@@ -143,6 +144,8 @@ export class Rectangles {
   private named = new Uint32Array(0);
   private readonly glyphs = new Map<number, Glyphs>();
   private readonly written: Written[] = [];
+  /** Lines of pixels that are not background alone: the first, and the one behind the last. */
+  private lines: [number, number] = [0, 0];
 
   readonly context: CanvasRenderingContext2D;
 
@@ -169,10 +172,25 @@ export class Rectangles {
     return this.scale;
   }
 
-  draw(layout: Layout, window: Window, look: Look): void {
-    this.begin(look.background);
-    this.band({ layout, window, look, top: 0, height: this.canvas.clientHeight });
-    this.end(look.font);
+  /** A picture of one band. Where it has no levels, the canvas fills itself: pixels that are copied to it cost more. */
+  draw(band: Band): void {
+    this.fit();
+    const { width } = this.image!;
+    const [before, now] = [this.lines, this.linesOf(band)];
+    this.background = band.look.background;
+    this.pixels.fill(this.background, before[0] * width, before[1] * width);
+    this.pixels.fill(this.background, now[0] * width, now[1] * width);
+    this.lines = now;
+    this.written.length = 0;
+    this.band(band);
+    this.end(band.look.font);
+  }
+
+  /** The first line of pixels that a band draws in, and the one behind the last. */
+  private linesOf({ layout, window, look, top, height }: Band): [number, number] {
+    const end = Math.min(height, Math.max(0, (layout.level.length - 1) * look.rowHeight - window.top));
+    const [from, to] = look.upwards ? [top + height - end, top + height] : [top, top + end];
+    return [Math.max(0, Math.floor(from * this.scale)), Math.min(this.image!.height, Math.ceil(to * this.scale))];
   }
 
   /** A picture is one band or several, one below the other. */
@@ -180,6 +198,7 @@ export class Rectangles {
     this.fit();
     this.background = background;
     this.pixels.fill(background);
+    this.lines = [0, this.image!.height];
     this.written.length = 0;
   }
 
@@ -258,7 +277,12 @@ export class Rectangles {
 
   end(font: string): void {
     const { context } = this;
-    context.putImageData(this.image!, 0, 0);
+    const { width, height } = this.image!;
+    const [first, behind] = this.lines;
+    context.fillStyle = pixelCss(this.background);
+    if (first > 0) context.fillRect(0, 0, width, first);
+    if (behind < height) context.fillRect(0, behind, width, height - behind);
+    if (behind > first) context.putImageData(this.image!, 0, 0, 0, first, width, behind - first);
     context.textBaseline = "middle";
     context.textAlign = "left";
     for (const { text, left, middle, size, color } of this.written) {

@@ -1,6 +1,7 @@
 // Draws levels as rings around a centre, pixel by pixel: each pixel knows its distance and angle, each ring has its colours
 // by angle. So a frame costs pixels, not rectangles, and what is thinner than a pixel is drawn with its neighbours.
 
+import { pixelCss } from "./colors";
 import { rectangleAt, runsOf, visitRuns, type Layout, type Look, type Run } from "./rectangles";
 
 /** What is in sight: values once around, the level in the centre, and the rings around it; not whole while it moves. */
@@ -24,6 +25,9 @@ const FULL = 2 * Math.PI;
 /** Radius of the centre and width of the ring that says there is more, in CSS pixels. */
 const CENTRE = 48;
 const MORE = 3;
+/** How far, in CSS pixels, letters may stand from the arc that they are written along; and what their angles are multiples of. */
+const SAGGING = 1;
+const ANGLE = FULL / 360;
 
 /** Rings that a sight needs, `most` at most. */
 export function depthWithin(layout: Layout, from: number, to: number, level: number, most: number): number {
@@ -260,18 +264,23 @@ export class Rings {
     context.restore();
   }
 
-  /** Letter by letter; in the lower half against the clock, so that nothing stands on its head. */
+  /** In pieces that are short enough to be straight; in the lower half against the clock, so that nothing stands on its
+   *  head. The browser keeps letters by their angle: of few angles it draws few. */
   private writeAlong(letters: string[], turn: number, radius: number, letter: number): void {
     const { context } = this;
     const { width, height } = this.image!;
     const isBelow = Math.sin(turn) > 0;
     const step = ((isBelow ? -1 : 1) * letter) / radius;
-    letters.forEach((one, index) => {
-      const at = turn + (index - (letters.length - 1) / 2) * step;
-      context.setTransform(1, 0, 0, 1, width / 2 + Math.cos(at) * radius, height / 2 + Math.sin(at) * radius);
-      context.rotate(at + (isBelow ? -FULL / 4 : FULL / 4));
-      context.fillText(one, 0, 0);
-    });
+    const straight = Math.max(1, Math.floor(Math.sqrt(8 * SAGGING * this.scale * radius) / letter));
+    const size = Math.ceil(letters.length / Math.ceil(letters.length / straight));
+    for (let first = 0; first < letters.length; first += size) {
+      const piece = letters.slice(first, first + size);
+      const at = turn + (first + (piece.length - letters.length) / 2) * step;
+      const up = ANGLE * Math.round((at + (isBelow ? -FULL / 4 : FULL / 4)) / ANGLE);
+      const [right, down] = [Math.cos(up), Math.sin(up)];
+      context.setTransform(right, down, -down, right, width / 2 + Math.cos(at) * radius, height / 2 + Math.sin(at) * radius);
+      context.fillText(piece.join(""), 0, 0);
+    }
   }
 
   /** Lines in the centre, the first of them larger. */
@@ -305,8 +314,4 @@ export class Rings {
     const size = sight.to - sight.from;
     return rectangleAt(layout, level, sight.from + part * size, size / this.columns);
   }
-}
-
-export function pixelCss(pixel: number): string {
-  return `rgb(${pixel & 0xff} ${(pixel >>> 8) & 0xff} ${(pixel >>> 16) & 0xff})`;
 }

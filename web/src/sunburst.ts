@@ -5,7 +5,7 @@ import { depthWithin, Rings, type RingsLook, type Sight } from "./rings";
 import { levelOf } from "./picture";
 import type { Stacks } from "./stacks";
 
-const TURN_MS = 220;
+const TURN_MS = 150;
 
 export interface SunburstOptions {
   stacks: Stacks;

@@ -1,7 +1,7 @@
 // Draws the tracks that are in sight on one axis, and asks for what is not known of them yet: one question at a time, for
 // the window as it is then, so that moving quickly leaves no queue behind.
 
-import { drawAxis, ticks } from "./axis";
+import { AXIS, drawTimeScale } from "./axis";
 import { Camera, ScrollBar, type Scene } from "./camera";
 import type { Answer } from "./answer";
 import type { Request } from "./engine";
@@ -11,7 +11,6 @@ import { background, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 import { KINDS, toggle, tracksOf, type Place, type Track } from "./tracks";
 
-export const AXIS = 22;
 /** How much more than the window is asked for, on both sides. */
 const MARGIN = 0.5;
 
@@ -45,8 +44,8 @@ export interface Placed {
 }
 
 const TONES = [
-  { running: 0xfff2c39c, gil: 0xffc46f2f, line: "rgb(120 130 140 / .22)", text: "#4d5662", panel: "#ffffff", veil: "rgb(251 252 253 / .6)" },
-  { running: 0xff8f613c, gil: 0xfff2b684, line: "rgb(150 160 170 / .2)", text: "#b3bcc7", panel: "#1e2125", veil: "rgb(23 25 28 / .6)" },
+  { running: 0xfff2c39c, gil: 0xffc46f2f },
+  { running: 0xff8f613c, gil: 0xfff2b684 },
 ];
 
 export class Timeline {
@@ -137,29 +136,10 @@ export class Timeline {
     this.rectangles.begin(background());
     for (const { track, top } of this.placed()) KINDS[track.kind].draw(track, this.placeOf(top));
     this.rectangles.end(MONOSPACED);
-    this.drawOver();
-    this.bar.draw();
-  }
-
-  /** The axis and the range. */
-  private drawOver(): void {
-    const { context, pixelScale: scale, columns } = this.rectangles;
     const { from, to } = this.camera.window;
-    const tone = TONES[dark.peek() ? 1 : 0];
-    const { height } = this.canvas;
-    const place = (value: number) => ((value - from) / (to - from)) * columns;
     const range = this.preview ?? this.options.range();
-    if (range) {
-      context.fillStyle = tone.veil;
-      context.fillRect(0, 0, Math.max(0, place(range[0])), height);
-      context.fillRect(place(range[1]), 0, Math.max(0, columns - place(range[1])), height);
-    }
-    const marks = ticks(from, to, columns / scale, this.options.whole[0], 110);
-    context.fillStyle = tone.line;
-    for (const { value } of marks) context.fillRect(Math.round(place(value)), AXIS * scale, Math.max(1, Math.round(scale)), height);
-    context.fillStyle = tone.panel;
-    context.fillRect(0, 0, columns, AXIS * scale);
-    drawAxis(context, marks, place, { ...tone, top: 0, height: AXIS * scale, scale });
+    drawTimeScale(this.rectangles, { from, to, zero: this.options.whole[0], range }, dark.peek());
+    this.bar.draw();
   }
 
   private needs({ known, kind }: Track): boolean {

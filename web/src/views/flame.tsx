@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { useStacks } from "../ask_stacks";
-import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, Legend, LevelsChoice, OrderChoice } from "../choices";
+import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, LayoutChoices, Legend, LevelsChoice, OrderChoice } from "../choices";
 import { copyText, stem } from "../files";
 import { foundIn, foundWords } from "../found";
 import { viewKeys } from "../keys";
@@ -283,11 +283,14 @@ function useTimeLayout(recording: Recording, window: Window | null): TimeLayout 
     let current = true;
     const wait = setTimeout(
       () => {
-        const margin = window ? (window.to - window.from) / 2 : 0;
-        const from_ns = window ? Math.max(1, Math.floor(window.from - margin)) : 0;
-        const to_ns = window ? Math.ceil(window.to + margin) : 0;
+        // Not the range: what began before it is still there at its begin.
+        const seen = window ? [window.from, window.to] : range.value;
+        const margin = seen ? (seen[1] - seen[0]) / 2 : 0;
+        const from_ns = seen ? Math.max(1, Math.floor(seen[0] - margin)) : 0;
+        const to_ns = seen ? Math.ceil(seen[1] + margin) : 0;
         const columns = 2 * Math.round(innerWidth * (devicePixelRatio || 1));
-        ask({ ask: "time", recording: recording.number, ...chosen, thread: shown, from_ns, to_ns, columns }).then(
+        const all = { ...chosen, begin_ns: 0, end_ns: 0 };
+        ask({ ask: "time", recording: recording.number, ...all, thread: shown, from_ns, to_ns, columns }).then(
           (answer) =>
             current &&
             setLayout({
@@ -330,6 +333,7 @@ function onTimeKey(picture: Picture, event: KeyboardEvent): boolean {
 function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null {
   const { begin_ns, end_ns } = recording.summary;
   const [window, setWindow] = useState<Window | null>(null);
+  useEffect(() => setWindow(null), [range.value]);
   const layout = useTimeLayout(recording, window);
   if (!(end_ns > begin_ns)) return <p class="hint empty">Sums were recorded, not one time after the other: there is no order in time to show.</p>;
   if (!layout) return null;
@@ -345,6 +349,7 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
       if (rectangle >= 0) selected.value = layout.code[rectangle];
     },
     onMove: setWindow,
+    time: { zero: begin_ns, onRange: (chosen) => (range.value = chosen) },
   };
   return <Canvas recording={recording} isTime label="stacks in the order of time" options={options} onKey={onTimeKey} />;
 }
@@ -371,7 +376,7 @@ function SaveButtons({ recording }: { recording: Recording }): JSX.Element {
     [...pictures].forEach((picture, index) => act(picture, index ? `${name}-${index + 1}` : name));
   return (
     <span class="save">
-      <button type="button" title="save what is in sight as SVG, with all its rows" onClick={save((picture, to) => saveSvg(picture.band(), picture.width, to))}>
+      <button type="button" title="save what is in sight as SVG, with all its rows" onClick={save((picture, to) => saveSvg(picture.band(), picture.width, to, picture.ticks()))}>
         SVG
       </button>
       <button type="button" title="save the picture as PNG" onClick={save((picture, to) => savePng(picture.canvas, to))}>
@@ -392,11 +397,13 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
       ))}
       <ThreadChoice recording={recording} />
       <ColorChoice recording={recording} />
-      {!inTime && <OrderChoice />}
-      {!inTime && <LevelsChoice />}
-      {!inTime && <CutoffChoice />}
-      {!inTime && <FoldChoice />}
-      {arrangement.value !== "sandwich" && <DirectionChoice />}
+      <LayoutChoices>
+        {!inTime && <OrderChoice />}
+        {!inTime && <LevelsChoice />}
+        {!inTime && <CutoffChoice />}
+        {!inTime && <FoldChoice />}
+        {arrangement.value !== "sandwich" && <DirectionChoice />}
+      </LayoutChoices>
       <SaveButtons recording={recording} />
       <Legend recording={recording} />
     </div>
@@ -406,7 +413,7 @@ function Choices({ recording }: { recording: Recording }): JSX.Element {
 function Status({ recording }: { recording: Recording }): JSX.Element {
   const at = pointed.value;
   if (at) done.value = "";
-  if (!at) return <p class="status">{done.value || [searchWords(), HINTS].filter(Boolean).join(" · ")}</p>;
+  if (!at) return <p class="status">{done.value || [searchWords(), arrangement.value === "time" ? TIME_HINTS : HINTS].filter(Boolean).join(" · ")}</p>;
   const { codes } = recording;
   const parts = [`total ${time(at.total)} (${share(at.total, at.whole)} of what is shown)`];
   if (at.self !== undefined) parts.push(`self ${time(at.self)}`);
@@ -419,6 +426,7 @@ function Status({ recording }: { recording: Recording }): JSX.Element {
 }
 
 const HINTS = "click: zoom · wheel: zoom · drag: move · c: copy the stack · Esc: the whole";
+const TIME_HINTS = "click: zoom · wheel: zoom · drag: move · drag on the axis, or with shift: select a range · Esc: the whole";
 
 function searchWords(): string {
   if (!foundWords.value) return "";

@@ -3,11 +3,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { AXIS } from "../axis";
 import { viewKeys } from "../keys";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { ask, color, dark, idle, matches, printing, problem, range, recording as shownRecording, selected, thread } from "../state";
-import { AXIS, Timeline as Tracks, type Found, type Placed } from "../timeline";
+import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
 import { isOpen, type Track } from "../tracks";
