@@ -41,6 +41,7 @@ lint: all .venv/test.ok ## formatting, compiler warnings, ruff, the layer rules
 bench: all .venv/test.ok ## speed against other profilers and viewers
 	@.venv/bin/python bench/run.py
 	@.venv/bin/python bench/lines.py
+	@.venv/bin/python bench/mem.py
 	@.venv/bin/python bench/sampling.py
 	@$(TOOLS) .venv/bin/python bench/page.py
 

@@ -1,4 +1,4 @@
-"""Recordings of memory for the tests: what the lines of a program allocated, by allocator, and what was expected."""
+"""Recordings of memory for the tests: what the lines of a program allocated, and what was expected."""
 
 import collections
 import pathlib
@@ -43,7 +43,7 @@ def added(rows):
 
 
 class Heap:
-    """The last word on each stack: rows of (stack from the innermost frame out, allocator, numbers, process)."""
+    """The last word on each stack: (stack from the innermost frame out, allocator, numbers, thread)."""
 
     def __init__(self, path):
         self.data = data = read(path)
