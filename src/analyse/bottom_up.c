@@ -11,7 +11,7 @@
 struct climber {
     uint32_t group; /* node of the inverted tree */
     uint32_t at;    /* node of the exact tree */
-    uint64_t calls, samples, self_ns;
+    uint64_t calls, samples, self;
 };
 
 struct climb {
@@ -53,7 +53,7 @@ static int add(struct climb *climb, uint32_t parent, uint32_t code, struct climb
     struct tree_node *group = &climb->tree->nodes[climber->group];
     group->calls += climber->calls;
     group->total_samples += climber->samples;
-    group->total_ns += climber->self_ns;
+    group->total += climber->self;
     return 0;
 }
 
@@ -64,8 +64,8 @@ static int start(struct climb *climb)
         uint32_t parent = nodes[i].parent;
         climb->above[i] = nodes[parent].code == nodes[i].code ? climb->above[parent] : parent;
         struct climber climber = {
-            .at = i, .calls = nodes[i].calls, .samples = nodes[i].samples, .self_ns = nodes[i].self_ns};
-        if (!nodes[i].code || (!climber.calls && !climber.samples && !climber.self_ns))
+            .at = i, .calls = nodes[i].calls, .samples = nodes[i].samples, .self = nodes[i].self};
+        if (!nodes[i].code || (!climber.calls && !climber.samples && !climber.self))
             continue;
         if (add(climb, 0, nodes[i].code, &climber) < 0)
             return -1;
@@ -81,7 +81,7 @@ static int climb_level(struct climb *climb, uint64_t cutoff_ns)
         struct climber climber = climb->climbers[i];
         uint32_t group = climber.group;
         climber.at = climb->above[climber.at];
-        if (!climb->exact->nodes[climber.at].code || climb->tree->nodes[group].total_ns <= cutoff_ns)
+        if (!climb->exact->nodes[climber.at].code || climb->tree->nodes[group].total <= cutoff_ns)
             continue;
         if (add(climb, group, climb->exact->nodes[climber.at].code, &climber) < 0)
             return -1;
@@ -96,13 +96,13 @@ static int add_flat(struct climb *climb, const struct functions *functions)
 {
     for (uint32_t i = 0; i < functions->row_count; i++) {
         const struct function_row *row = &functions->rows[i];
-        struct climber climber = {.calls = row->calls, .self_ns = row->self_ns};
+        struct climber climber = {.calls = row->calls, .self = row->self};
         if (add(climb, 0, row->code, &climber) < 0)
             return -1;
     }
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
-        struct climber climber = {.calls = edge->calls, .self_ns = edge->self_ns};
+        struct climber climber = {.calls = edge->calls, .self = edge->self};
         uint32_t callee = map_get(&climb->groups, map_pair(0, edge->callee));
         if (edge->caller == edge->callee || callee == MAP_NONE)
             continue;
@@ -117,13 +117,13 @@ static void settle(struct tree *tree)
 {
     struct tree_node *nodes = tree->nodes;
     for (uint32_t i = 0; i < tree->count; i++)
-        nodes[i].self_ns = nodes[i].total_ns;
+        nodes[i].self = nodes[i].total;
     for (uint32_t i = tree->count; i-- > 1;) {
-        uint64_t *left_ns = &nodes[nodes[i].parent].self_ns;
+        uint64_t *left_ns = &nodes[nodes[i].parent].self;
         if (!nodes[i].parent)
-            nodes[0].total_ns += nodes[i].total_ns;
+            nodes[0].total += nodes[i].total;
         else
-            *left_ns -= nodes[i].total_ns < *left_ns ? nodes[i].total_ns : *left_ns;
+            *left_ns -= nodes[i].total < *left_ns ? nodes[i].total : *left_ns;
     }
 }
 
@@ -134,7 +134,7 @@ static int fill(struct climb *climb, const struct functions *flat)
     climb->climbers = calloc(count, sizeof *climb->climbers);
     if (!climb->above || !climb->climbers || group_of(climb, 0, 0) == MAP_NONE || start(climb) < 0)
         return -1;
-    uint64_t cutoff_ns = (uint64_t)((double)climb->exact->nodes[0].total_ns * BOTTOM_UP_MIN_SHARE);
+    uint64_t cutoff_ns = (uint64_t)((double)climb->exact->nodes[0].total * BOTTOM_UP_MIN_SHARE);
     for (int level = 1; level < BOTTOM_UP_MAX_LEVELS && climb->climber_count; level++)
         if (climb_level(climb, cutoff_ns) < 0)
             return -1;
@@ -162,10 +162,7 @@ int bottom_up_fill_from(const struct tree *exact, struct tree *tree, struct err 
 int bottom_up_fill(const struct recording *recording, const struct selection *selection, struct tree *tree,
                    struct err *err)
 {
-    struct recording flat = *recording;
-    flat.calls_count = 0;
-    flat.samples_count = 0;
-    flat.nodes_count = 0;
+    struct recording flat = tree_flat_part(recording);
     struct functions functions;
     if (functions_build(&flat, selection, &functions, err) < 0)
         return -1;

@@ -129,10 +129,10 @@ static int compare_keys(const void *first, const void *second)
 static int compare_heat(const void *first, const void *second)
 {
     const struct callgraph_function *a = first, *b = second;
-    int order = compare_numbers(b->total_ns, a->total_ns);
+    int order = compare_numbers(b->total, a->total);
 
     if (!order)
-        order = compare_numbers(b->self_ns, a->self_ns);
+        order = compare_numbers(b->self, a->self);
     if (!order)
         order = strcmp(a->name, b->name);
     return order ? order : strcmp(a->file, b->file);
@@ -164,8 +164,8 @@ static void add_row(struct callgraph_function *function, const struct function_r
 {
     function->calls += row->calls;
     function->primitive_calls += row->primitive_calls;
-    function->self_ns += row->self_ns;
-    function->total_ns += row->total_ns;
+    function->self += row->self;
+    function->total += row->total;
 }
 
 /* Where the function of a code is found. */
@@ -216,7 +216,7 @@ static void merge_equal_calls(struct callgraph *graph)
         }
         last->calls += call->calls;
         last->primitive_calls += call->primitive_calls;
-        last->total_ns += call->total_ns;
+        last->total += call->total;
     }
     graph->call_count = count;
 }
@@ -233,7 +233,7 @@ static void fill_calls(const struct functions *functions, const struct places *p
             .callee = places->index[places->first_code[edge->callee]],
             .calls = edge->calls,
             .primitive_calls = edge->primitive_calls,
-            .total_ns = edge->total_ns,
+            .total = edge->total,
         };
     }
     qsort(graph->calls, graph->call_count, sizeof *graph->calls, compare_calls);
@@ -255,22 +255,22 @@ static double share(uint64_t part_ns, uint64_t whole_ns)
 static void set_shares(struct callgraph *graph)
 {
     for (uint32_t i = 0; i < graph->function_count; i++) {
-        graph->self_total_ns += graph->functions[i].self_ns;
+        graph->self_total += graph->functions[i].self;
         graph->total_calls += graph->functions[i].calls;
-        if (graph->functions[i].total_ns > graph->total_ns)
-            graph->total_ns = graph->functions[i].total_ns;
+        if (graph->functions[i].total > graph->total)
+            graph->total = graph->functions[i].total;
     }
-    if (graph->self_total_ns > graph->total_ns)
-        graph->total_ns = graph->self_total_ns;
+    if (graph->self_total > graph->total)
+        graph->total = graph->self_total;
     for (uint32_t i = 0; i < graph->function_count; i++) {
         struct callgraph_function *function = &graph->functions[i];
-        function->self_share = share(function->self_ns, graph->self_total_ns);
-        function->total_share = share(function->total_ns, graph->total_ns);
+        function->self_share = share(function->self, graph->self_total);
+        function->total_share = share(function->total, graph->total);
         function->weight = function->total_share;
         function->kept = true;
     }
     for (uint32_t i = 0; i < graph->call_count; i++) {
-        graph->calls[i].total_share = share(graph->calls[i].total_ns, graph->total_ns);
+        graph->calls[i].total_share = share(graph->calls[i].total, graph->total);
         graph->calls[i].kept = true;
     }
 }
@@ -294,16 +294,16 @@ static void sum_cycles(struct callgraph *graph)
 {
     for (uint32_t i = 0; i < graph->function_count; i++) {
         graph->cycles[graph->functions[i].cycle].function_count++;
-        graph->cycles[graph->functions[i].cycle].total_ns += graph->functions[i].self_ns;
+        graph->cycles[graph->functions[i].cycle].total += graph->functions[i].self;
     }
     for (uint32_t i = 0; i < graph->call_count; i++) {
         uint32_t cycle = graph->functions[graph->calls[i].caller].cycle;
         if (cycle != graph->functions[graph->calls[i].callee].cycle)
-            graph->cycles[cycle].total_ns += graph->calls[i].total_ns;
+            graph->cycles[cycle].total += graph->calls[i].total;
     }
     graph->cycles[0] = (struct callgraph_cycle){0};
     for (uint32_t i = 1; i < graph->cycle_count; i++)
-        graph->cycles[i].total_share = share(graph->cycles[i].total_ns, graph->total_ns);
+        graph->cycles[i].total_share = share(graph->cycles[i].total, graph->total);
 }
 
 static int number_cycles(struct callgraph *graph, uint32_t *callees, uint32_t *cycle, struct err *err)
@@ -346,6 +346,7 @@ int callgraph_build(const struct recording *recording, const struct selection *s
 
     if (result == 0)
         result = allocate(recording, &functions, graph, &places, err);
+    graph->measure = functions.measure;
     if (result == 0 && merge_rows(recording, &functions, graph, &places) != 0)
         result = out_of_memory(err);
     if (result == 0) {

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/measure.h"
+
 struct err;
 struct recording;
 struct selection;
@@ -29,7 +31,7 @@ struct callgraph_function {
     uint32_t code;  /* one of its codes in the recording */
     uint32_t cycle; /* index into cycles; 0 = in none */
     uint64_t calls, primitive_calls;
-    uint64_t self_ns, total_ns;
+    uint64_t self, total;
     double self_share, total_share;
     double weight; /* 0..1: how hot it is drawn */
     bool kept;
@@ -38,7 +40,7 @@ struct callgraph_function {
 struct callgraph_call {
     uint32_t caller, callee; /* indexes of functions */
     uint64_t calls, primitive_calls;
-    uint64_t total_ns; /* of the callee when called from the caller */
+    uint64_t total; /* of the callee when called from the caller */
     double total_share;
     bool kept;
 };
@@ -47,7 +49,7 @@ struct callgraph_call {
  * self time of the members plus what they spent in functions outside. */
 struct callgraph_cycle {
     uint32_t function_count;
-    uint64_t total_ns;
+    uint64_t total;
     double total_share;
 };
 
@@ -59,8 +61,9 @@ struct callgraph {
     uint32_t *first_call;           /* calls of f: first_call[f] .. first_call[f + 1] - 1 */
     struct callgraph_cycle *cycles; /* [0] = none */
     uint32_t cycle_count;           /* with [0] */
-    uint64_t total_ns;              /* what total shares are of */
-    uint64_t self_total_ns;
+    enum measure measure;           /* what self and total are */
+    uint64_t total;                 /* what total shares are of */
+    uint64_t self_total;
     uint64_t total_calls;
 };
 

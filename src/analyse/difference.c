@@ -55,12 +55,12 @@ static void place_nodes(struct laying *laying, const struct tree *tree, int side
     laying->places[side] = places;
 }
 
-static void add_to(struct difference_row *row, int side, uint32_t code, uint64_t self_ns, uint64_t total_ns,
+static void add_to(struct difference_row *row, int side, uint32_t code, uint64_t self, uint64_t total,
                    uint64_t calls)
 {
     *(side ? &row->after_code : &row->before_code) = code;
-    *(side ? &row->after_self_ns : &row->before_self_ns) += self_ns;
-    *(side ? &row->after_total_ns : &row->before_total_ns) += total_ns;
+    *(side ? &row->after_self : &row->before_self) += self;
+    *(side ? &row->after_total : &row->before_total) += total;
     *(side ? &row->after_calls : &row->before_calls) += calls;
 }
 
@@ -69,14 +69,14 @@ static void add_side(struct laying *laying, const struct difference_side *given,
     struct difference *difference = laying->difference;
     for (uint32_t i = 0; i < given->tree->count; i++) {
         const struct tree_node *node = &given->tree->nodes[i];
-        add_to(&difference->nodes[laying->places[side][i]], side, node->code, node->self_ns, node->total_ns,
+        add_to(&difference->nodes[laying->places[side][i]], side, node->code, node->self, node->total,
                node->calls + node->total_samples);
     }
     for (uint32_t i = 0; i < given->functions->row_count; i++) {
         const struct function_row *row = &given->functions->rows[i];
         uint32_t number = laying->numbers[side][row->code];
         if (number)
-            add_to(&difference->functions[number - 1], side, row->code, row->self_ns, row->total_ns,
+            add_to(&difference->functions[number - 1], side, row->code, row->self, row->total,
                    row->calls + row->total_samples);
     }
 }
@@ -92,7 +92,7 @@ static void set_widths(struct laying *laying)
     struct tree *tree = &laying->maker.tree;
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct difference_row *row = &laying->difference->nodes[i];
-        tree->nodes[i].self_ns = larger(row->before_self_ns, row->after_self_ns);
+        tree->nodes[i].self = larger(row->before_self, row->after_self);
         tree->nodes[i].calls = larger(row->before_calls, row->after_calls);
     }
 }

@@ -16,8 +16,8 @@ struct recording;
 /* What was before and what is after, of one stack or one function. */
 struct difference_row {
     uint32_t before_code, after_code; /* 0 = not there */
-    uint64_t before_self_ns, after_self_ns;
-    uint64_t before_total_ns, after_total_ns;
+    uint64_t before_self, after_self;
+    uint64_t before_total, after_total;
     uint64_t before_calls, after_calls; /* samples where there are no calls */
 };
 

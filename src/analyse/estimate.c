@@ -61,18 +61,17 @@ static struct tree_node rootless_part(const struct functions *functions, const s
     uint64_t edge_calls = 0, edge_ns = 0;
     for (const struct edge_row *edge = edges; edge < end && edge->callee == row->code; edge++) {
         edge_calls += edge->calls;
-        edge_ns += edge->caller == row->code ? 0 : edge->total_ns;
+        edge_ns += edge->caller == row->code ? 0 : edge->total;
     }
     struct tree_node node = {.code = row->code, .depth = 1};
     if (row->calls <= edge_calls && functions->edge_count)
         return node;
     node.calls = row->calls - edge_calls;
     if (node.calls >= row->primitive_calls)
-        node.total_ns = row->total_ns;
+        node.total = row->total;
     else
-        node.total_ns =
-            row->total_ns > edge_ns ? row->total_ns - edge_ns : scale(row->total_ns, node.calls, row->calls);
-    node.self_ns = scale(row->self_ns, node.total_ns, row->total_ns);
+        node.total = row->total > edge_ns ? row->total - edge_ns : scale(row->total, node.calls, row->calls);
+    node.self = scale(row->self, node.total, row->total);
     return node;
 }
 
@@ -87,10 +86,9 @@ static int add_roots(struct estimate *estimate)
         while (edge < end && edge->callee < row->code)
             edge++;
         struct tree_node node = rootless_part(functions, row, edge, end);
-        if ((node.calls || node.total_ns) && node.total_ns >= estimate->cutoff_ns &&
-            add_node(estimate, node) < 0)
+        if ((node.calls || node.total) && node.total >= estimate->cutoff_ns && add_node(estimate, node) < 0)
             return -1;
-        if (!largest || row->total_ns > largest->total_ns)
+        if (!largest || row->total > largest->total)
             largest = row;
     }
     if (estimate->count > before || !largest)
@@ -98,8 +96,8 @@ static int add_roots(struct estimate *estimate)
     return add_node(estimate, (struct tree_node){.code = largest->code,
                                                  .depth = 1,
                                                  .calls = largest->calls,
-                                                 .self_ns = largest->self_ns,
-                                                 .total_ns = largest->total_ns});
+                                                 .self = largest->self,
+                                                 .total = largest->total});
 }
 
 static bool is_on_path(const struct tree_node *nodes, uint32_t node, uint32_t code)
@@ -120,10 +118,10 @@ static bool calls_nothing(const struct estimate *estimate, uint32_t code)
 static double callee_part(const struct estimate *estimate, const struct tree_node *caller,
                           uint64_t row_total_ns)
 {
-    double others_ns = 0, left_ns = (double)(caller->total_ns - caller->self_ns);
+    double others_ns = 0, left_ns = (double)(caller->total - caller->self);
     for (uint32_t i = estimate->starts[caller->code]; i < estimate->starts[caller->code + 1]; i++) {
         const struct edge_row *edge = &estimate->functions.edges[estimate->order[i]];
-        double edge_ns = (double)scale(edge->total_ns, caller->total_ns, row_total_ns);
+        double edge_ns = (double)scale(edge->total, caller->total, row_total_ns);
         if (calls_nothing(estimate, edge->callee))
             left_ns -= edge_ns;
         else if (edge->callee != caller->code)
@@ -139,27 +137,27 @@ static int add_callees(struct estimate *estimate, uint32_t at)
     const struct function_row *row = functions_find(&estimate->functions, caller.code);
     if (!row || caller.depth >= ESTIMATE_MAX_DEPTH)
         return 0;
-    double part = callee_part(estimate, &caller, row->total_ns);
+    double part = callee_part(estimate, &caller, row->total);
     for (uint32_t i = estimate->starts[caller.code]; i < estimate->starts[caller.code + 1]; i++) {
         const struct edge_row *edge = &estimate->functions.edges[estimate->order[i]];
         const struct function_row *callee = functions_find(&estimate->functions, edge->callee);
-        uint64_t total_ns = scale(edge->total_ns, caller.total_ns, row->total_ns);
+        uint64_t total = scale(edge->total, caller.total, row->total);
         if (!calls_nothing(estimate, edge->callee))
-            total_ns = (uint64_t)((double)total_ns * part);
-        total_ns = total_ns < caller.total_ns ? total_ns : caller.total_ns;
-        if (!callee || total_ns < estimate->cutoff_ns || estimate->count >= ESTIMATE_MAX_NODES ||
+            total = (uint64_t)((double)total * part);
+        total = total < caller.total ? total : caller.total;
+        if (!callee || total < estimate->cutoff_ns || estimate->count >= ESTIMATE_MAX_NODES ||
             is_on_path(estimate->nodes, at, edge->callee))
             continue;
         /* In recursion the self time of inner calls hangs on other edges: take a share of all of it. */
         bool recursive = callee->calls != callee->primitive_calls;
-        uint64_t self_ns = recursive ? scale(callee->self_ns, total_ns, callee->total_ns)
-                                     : scale(edge->self_ns, caller.total_ns, row->total_ns);
+        uint64_t self = recursive ? scale(callee->self, total, callee->total)
+                                  : scale(edge->self, caller.total, row->total);
         struct tree_node node = {.code = edge->callee,
                                  .parent = at,
                                  .depth = caller.depth + 1,
-                                 .calls = scale(edge->calls, caller.total_ns, row->total_ns),
-                                 .self_ns = self_ns < total_ns ? self_ns : total_ns,
-                                 .total_ns = total_ns};
+                                 .calls = scale(edge->calls, caller.total, row->total),
+                                 .self = self < total ? self : total,
+                                 .total = total};
         if (add_node(estimate, node) < 0)
             return -1;
     }
@@ -173,7 +171,7 @@ static int append(struct estimate *estimate)
         return -1;
     for (; at < estimate->count; at++) {
         if (!estimate->nodes[at].parent)
-            estimate->nodes[0].total_ns += estimate->nodes[at].total_ns;
+            estimate->nodes[0].total += estimate->nodes[at].total;
         if (add_callees(estimate, at) < 0)
             return -1;
     }
@@ -182,17 +180,14 @@ static int append(struct estimate *estimate)
 
 int estimate_append(const struct recording *recording, struct tree *tree, struct err *err)
 {
-    struct recording flat = *recording;
-    flat.calls_count = 0;
-    flat.samples_count = 0;
-    flat.nodes_count = 0;
+    struct recording flat = tree_flat_part(recording);
     struct estimate estimate = {.nodes = tree->nodes,
                                 .count = tree->count,
                                 .capacity = tree->count,
                                 .code_count = recording->codes_count};
     if (functions_build(&flat, NULL, &estimate.functions, err) < 0)
         return -1;
-    estimate.cutoff_ns = (uint64_t)((double)estimate.functions.total_ns * ESTIMATE_MIN_SHARE);
+    estimate.cutoff_ns = (uint64_t)((double)estimate.functions.total * ESTIMATE_MIN_SHARE);
     int result = append(&estimate);
     tree->nodes = estimate.nodes;
     tree->count = estimate.count;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/heap_suspects.h"
 #include "analyse/suspects.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -40,7 +41,7 @@ static int add(struct findings *findings, const char *topic, uint32_t code, doub
 /* What is about the run as a whole comes before what is about one detail of it. */
 static int rank(const struct finding *finding)
 {
-    static const char *const first[] = {"hot-function", "hot-line", "flat", "hot-path", NULL};
+    static const char *const first[] = {"hot-function", "hot-line", "flat", "hot-path", "peak", "leak", NULL};
     bool special = strcmp(finding->topic, "imports") == 0 || strcmp(finding->topic, "waiting") == 0;
     if (special && finding->share >= 0.5)
         return -1;
@@ -66,22 +67,46 @@ static void cut(struct findings *findings, uint32_t limit)
         free(findings->rows[--findings->count].text);
 }
 
+/* Nothing is said when the share is 0. */
+static int add_found(struct findings *findings, const char *topic, uint32_t code, double share,
+                     struct bytes *text)
+{
+    if (share > 0)
+        return add(findings, topic, code, share, text);
+    bytes_clear(text);
+    return 0;
+}
+
+static void put_first(struct findings *findings)
+{
+    if (findings->count)
+        qsort(findings->rows, findings->count, sizeof *findings->rows, compare);
+    cut(findings, FINDINGS_MAX);
+}
+
 static int add_measured(struct findings *findings, const struct suspects *suspects)
 {
     for (int i = 0; suspects_list[i].topic; i++) {
         struct bytes text = {0};
         uint32_t code = 0;
         double share = suspects_list[i].look(suspects, &text, &code);
-        if (share <= 0) {
-            bytes_clear(&text);
-            continue;
-        }
-        if (add(findings, suspects_list[i].topic, code, share, &text) < 0)
+        if (add_found(findings, suspects_list[i].topic, code, share, &text) < 0)
             return -1;
     }
-    if (findings->count)
-        qsort(findings->rows, findings->count, sizeof *findings->rows, compare);
-    cut(findings, FINDINGS_MAX);
+    put_first(findings);
+    return 0;
+}
+
+static int add_memory(struct findings *findings, const struct heap_suspects *suspects)
+{
+    for (int i = 0; heap_suspects_list[i].topic; i++) {
+        struct bytes text = {0};
+        uint32_t code = 0;
+        double share = heap_suspects_list[i].look(suspects, &text, &code);
+        if (add_found(findings, heap_suspects_list[i].topic, code, share, &text) < 0)
+            return -1;
+    }
+    put_first(findings);
     return 0;
 }
 
@@ -151,17 +176,44 @@ static int add_damage(struct findings *findings, const struct recording *recordi
     return add(findings, "damage", 0, 0, &text);
 }
 
+static int out_of_memory(struct err *err)
+{
+    return err_set(err, "not enough memory for the findings");
+}
+
+static int look_at_time(const struct recording *recording, const struct selection *selection,
+                        const struct functions *functions, const struct tree *tree, struct findings *findings,
+                        struct err *err)
+{
+    struct suspects suspects;
+    int result = suspects_init(&suspects, recording, selection, functions, tree, err);
+    if (result == 0 && add_measured(findings, &suspects) < 0)
+        result = out_of_memory(err);
+    suspects_clear(&suspects);
+    return result;
+}
+
+static int look_at_memory(const struct recording *recording, const struct selection *selection,
+                          struct findings *findings, struct err *err)
+{
+    struct heap_suspects suspects;
+    int result = heap_suspects_init(&suspects, recording, selection, err);
+    if (result == 0 && add_memory(findings, &suspects) < 0)
+        result = out_of_memory(err);
+    heap_suspects_clear(&suspects);
+    return result;
+}
+
 int findings_build_from(const struct recording *recording, const struct selection *selection,
                         const struct functions *functions, const struct tree *tree, struct findings *findings,
                         struct err *err)
 {
     *findings = (struct findings){0};
-    struct suspects suspects;
-    int result = suspects_init(&suspects, recording, selection, functions, tree, err);
-    if (result == 0 && (add_measured(findings, &suspects) < 0 || add_notes(findings, recording) < 0 ||
-                        add_damage(findings, recording) < 0))
-        result = err_set(err, "not enough memory for the findings");
-    suspects_clear(&suspects);
+    int result = measure_is_memory(functions->measure)
+                     ? look_at_memory(recording, selection, findings, err)
+                     : look_at_time(recording, selection, functions, tree, findings, err);
+    if (result == 0 && (add_notes(findings, recording) < 0 || add_damage(findings, recording) < 0))
+        result = out_of_memory(err);
     if (result < 0)
         findings_clear(findings);
     return result;

@@ -24,7 +24,7 @@ static void enter(const struct tree *tree, uint32_t at, void *context)
     struct tree_node *into = &folding->maker.tree.nodes[home];
     into->calls += node->calls;
     into->samples += node->samples;
-    into->self_ns += node->self_ns;
+    into->self += node->self;
 }
 
 static int fold(const struct tree *tree, struct folding *folding, uint32_t code_count, struct tree *folded,

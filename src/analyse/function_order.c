@@ -25,8 +25,8 @@ static const struct {
     size_t offset;
     put_text *put;
 } columns[] = {
-    {"self", offsetof(struct function_row, self_ns), NULL},
-    {"total", offsetof(struct function_row, total_ns), NULL},
+    {"self", offsetof(struct function_row, self), NULL},
+    {"total", offsetof(struct function_row, total), NULL},
     {"calls", offsetof(struct function_row, calls), NULL},
     {"primitive", offsetof(struct function_row, primitive_calls), NULL},
     {"samples", offsetof(struct function_row, samples), NULL},

@@ -62,24 +62,24 @@ static void sum_function(struct function_row *row, const struct tree_node *node)
 {
     row->calls += node->calls;
     row->samples += node->samples;
-    row->self_ns += node->self_ns;
+    row->self += node->self;
     if (node->recursive)
         return;
     row->primitive_calls += node->calls;
     row->total_samples += node->total_samples;
-    row->total_ns += node->total_ns;
+    row->total += node->total;
 }
 
 static void sum_edge(struct edge_row *edge, const struct tree_node *node, bool active)
 {
     edge->calls += node->calls;
     edge->samples += node->samples;
-    edge->self_ns += node->self_ns;
+    edge->self += node->self;
     if (active)
         return;
     edge->primitive_calls += node->calls;
     edge->total_samples += node->total_samples;
-    edge->total_ns += node->total_ns;
+    edge->total += node->total;
 }
 
 static void enter(const struct tree *tree, uint32_t at, void *context)
@@ -114,8 +114,8 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
         struct function_row *row = &sums->functions->rows[flat->code];
         row->calls += flat->calls;
         row->primitive_calls += flat->primitive_calls;
-        row->self_ns += flat->self_ns;
-        row->total_ns += flat->total_ns;
+        row->self += flat->self_ns;
+        row->total += flat->total_ns;
     }
     for (uint32_t i = 0; i < recording->edges_count; i++) {
         const struct flat_edge *flat = &recording->edges[i];
@@ -125,8 +125,8 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
         struct edge_row *edge = &sums->functions->edges[place];
         edge->calls += flat->calls;
         edge->primitive_calls += flat->primitive_calls;
-        edge->self_ns += flat->self_ns;
-        edge->total_ns += flat->total_ns;
+        edge->self += flat->self_ns;
+        edge->total += flat->total_ns;
     }
 }
 
@@ -145,8 +145,8 @@ static void sum_lines(struct sums *sums, const struct recording *recording, cons
         const struct line_row *line = &recording->lines[i];
         if (!tree_selection_has(selection, recording, line->thread))
             continue;
-        sums->functions->rows[line->code].self_ns += line->max_ns ? line->self_ns : line->total_ns;
-        sums->functions->rows[line->code].total_ns += line->total_ns;
+        sums->functions->rows[line->code].self += line->max_ns ? line->self_ns : line->total_ns;
+        sums->functions->rows[line->code].total += line->total_ns;
     }
 }
 
@@ -164,11 +164,11 @@ static void finish(struct functions *functions)
     uint32_t kept = 0;
     for (uint32_t code = 1; code < functions->row_count; code++) {
         struct function_row row = functions->rows[code];
-        if (!row.calls && !row.total_samples && !row.self_ns && !row.total_ns)
+        if (!row.calls && !row.total_samples && !row.self && !row.total)
             continue;
         row.code = code;
         functions->rows[kept++] = row;
-        functions->total_ns += row.self_ns;
+        functions->total += row.self;
         functions->total_calls += row.calls;
         functions->total_samples += row.samples;
         functions->total_primitive_calls += row.primitive_calls;
@@ -190,15 +190,18 @@ static void sum_tree(struct sums *sums, const struct tree *tree)
 int functions_build_from(const struct recording *recording, const struct selection *selection,
                          const struct tree *tree, struct functions *functions, struct err *err)
 {
+    enum measure measure = measure_of(recording, selection);
+    bool timed = !measure_is_memory(measure);
     *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
-                                    .sampled = tree_is_sampled(recording),
-                                    .from_lines = functions_are_of_lines(recording)};
+                                    .measure = measure,
+                                    .sampled = !timed || tree_is_sampled(recording),
+                                    .from_lines = timed && functions_are_of_lines(recording)};
     struct sums sums = {.functions = functions};
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;
     if (!sums.failed)
         sum_tree(&sums, tree);
-    if (!sums.failed && tree_selection_is_all(selection))
+    if (!sums.failed && timed && tree_selection_is_all(selection))
         sum_flat(&sums, recording);
     if (!sums.failed && functions->from_lines)
         sum_lines(&sums, recording, selection);

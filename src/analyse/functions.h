@@ -1,9 +1,9 @@
 /*
  * functions: one row for each function and one for each caller → callee pair, with cProfile's meaning.
  *
- * primitive_calls: calls made while the function was not already on the stack. total_ns: time with the
+ * primitive_calls: calls made while the function was not already on the stack. total: time with the
  * function on the stack, counted once in recursion. For an edge the same, for the pair (a call is primitive
- * when the same pair is not already on the stack). self_ns of an edge: the callee's self time under it.
+ * when the same pair is not already on the stack). self of an edge: the callee's self time under it.
  */
 #ifndef SONDE_ANALYSE_FUNCTIONS_H
 #define SONDE_ANALYSE_FUNCTIONS_H
@@ -17,14 +17,14 @@ struct function_row {
     uint32_t code;
     uint64_t calls, primitive_calls; /* 0 in what was sampled */
     uint64_t samples, total_samples; /* with the function innermost, and anywhere on the stack (once) */
-    uint64_t self_ns, total_ns;
+    uint64_t self, total;
 };
 
 struct edge_row {
     uint32_t caller, callee; /* codes; a caller of 0 = called from nothing recorded, and has no edge */
     uint64_t calls, primitive_calls;
     uint64_t samples, total_samples;
-    uint64_t self_ns, total_ns;
+    uint64_t self, total;
 };
 
 struct functions {
@@ -32,11 +32,12 @@ struct functions {
     uint32_t row_count;
     struct edge_row *edges; /* by callee, then caller */
     uint32_t edge_count;
-    uint64_t total_ns; /* sum of self times */
+    uint64_t total; /* sum of all self */
     uint64_t total_calls, total_primitive_calls;
     uint64_t total_samples;
-    bool sampled;    /* there are samples instead of calls */
-    bool from_lines; /* there are only line times: these are their sums, and calls are not known */
+    enum measure measure; /* what self and total are */
+    bool sampled;         /* there are samples, or blocks of memory, instead of calls */
+    bool from_lines;      /* there are only line times: these are their sums, and calls are not known */
 };
 
 int functions_build(const struct recording *recording, const struct selection *selection,

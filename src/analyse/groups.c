@@ -4,15 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/weights.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "store/recording.h"
 
-/* Which group each code is in, and how often each group is on the stack during the walk. */
+/* Which group each code is in, or of lines each node of the tree, and how often each group is on the stack during the
+ * walk. */
 struct grouping {
     struct ranking *ranking; /* by group; sorted out at the end */
-    uint32_t *group_of;      /* by code */
+    uint32_t *group_of;      /* by code, or node */
     uint32_t *active;        /* by group */
+    bool by_node;
 };
 
 static int out_of_memory(struct err *err)
@@ -51,29 +54,34 @@ static int assign(const struct recording *recording, enum group_by by, enum labe
     return result;
 }
 
+static uint32_t group_of(const struct grouping *grouping, const struct tree *tree, uint32_t at)
+{
+    return grouping->group_of[grouping->by_node ? at : tree->nodes[at].code];
+}
+
 static void enter(const struct tree *tree, uint32_t at, void *context)
 {
     struct grouping *grouping = context;
     const struct tree_node *node = &tree->nodes[at];
     if (!node->code)
         return;
-    uint32_t group = grouping->group_of[node->code];
+    uint32_t group = group_of(grouping, tree, at);
     struct ranking_row *entry = &grouping->ranking->rows[group];
     entry->calls += node->calls;
     entry->samples += node->samples;
-    entry->self_ns += node->self_ns;
+    entry->self += node->self;
     if (grouping->active[group]++)
         return;
     entry->primitive_calls += node->calls;
     entry->total_samples += node->total_samples;
-    entry->total_ns += node->total_ns;
+    entry->total += node->total;
 }
 
 static void leave(const struct tree *tree, uint32_t at, void *context)
 {
     struct grouping *grouping = context;
     if (tree->nodes[at].code)
-        grouping->active[grouping->group_of[tree->nodes[at].code]]--;
+        grouping->active[group_of(grouping, tree, at)]--;
 }
 
 static void add_flat_edges(const struct functions *functions, struct grouping *grouping)
@@ -83,7 +91,7 @@ static void add_flat_edges(const struct functions *functions, struct grouping *g
         uint32_t group = grouping->group_of[edge->callee];
         struct ranking_row *entry = &grouping->ranking->rows[group];
         if (grouping->group_of[edge->caller] != group)
-            entry->total_ns += edge->total_ns;
+            entry->total += edge->total;
         else
             entry->primitive_calls -=
                 edge->calls < entry->primitive_calls ? edge->calls : entry->primitive_calls;
@@ -98,17 +106,17 @@ static void add_flat(const struct functions *functions, struct grouping *groupin
         struct ranking_row *entry = &grouping->ranking->rows[grouping->group_of[row->code]];
         entry->calls += row->calls;
         entry->primitive_calls += row->calls;
-        entry->self_ns += row->self_ns;
+        entry->self += row->self;
         while (edge < end && edge->callee < row->code)
             edge++;
         bool has_callers = edge < end && edge->callee == row->code;
-        entry->total_ns += has_callers ? 0 : row->total_ns;
+        entry->total += has_callers ? 0 : row->total;
     }
     add_flat_edges(functions, grouping);
     for (uint32_t i = 0; i < grouping->ranking->count; i++) {
         struct ranking_row *entry = &grouping->ranking->rows[i];
-        uint64_t most_ns = entry->total_ns < functions->total_ns ? entry->total_ns : functions->total_ns;
-        entry->total_ns = most_ns < entry->self_ns ? entry->self_ns : most_ns;
+        uint64_t most_ns = entry->total < functions->total ? entry->total : functions->total;
+        entry->total = most_ns < entry->self ? entry->self : most_ns;
     }
 }
 
@@ -117,7 +125,7 @@ static void name_and_squeeze(struct ranking *ranking)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < ranking->count; i++) {
         struct ranking_row entry = ranking->rows[i];
-        if (!entry.calls && !entry.total_samples && !entry.self_ns && !entry.total_ns)
+        if (!entry.calls && !entry.total_samples && !entry.self && !entry.total)
             continue;
         entry.id = i;
         entry.label = entry.name = entry.file = strings_text(&ranking->texts, i);
@@ -139,30 +147,31 @@ static int sum_functions(const struct recording *recording, const struct selecti
 
 static int sum_flat(const struct recording *recording, struct grouping *grouping, struct err *err)
 {
-    struct recording flat = *recording;
-    flat.calls_count = 0;
-    flat.samples_count = 0;
-    flat.nodes_count = 0;
+    struct recording flat = tree_flat_part(recording);
     return sum_functions(&flat, NULL, grouping, err);
+}
+
+static int make_rows(struct grouping *grouping, struct err *err)
+{
+    struct ranking *ranking = grouping->ranking;
+    ranking->count = ranking->texts.count;
+    ranking->rows = calloc((size_t)ranking->count + 1, sizeof *ranking->rows);
+    grouping->active = calloc((size_t)ranking->count + 1, sizeof *grouping->active);
+    return ranking->rows && grouping->active ? 0 : out_of_memory(err);
 }
 
 static int sum_codes(const struct recording *recording, const struct selection *selection,
                      struct grouping *grouping, struct err *err)
 {
-    struct ranking *ranking = grouping->ranking;
-    ranking->count = ranking->texts.count;
-    ranking->rows = calloc(ranking->count, sizeof *ranking->rows);
-    grouping->active = calloc(ranking->count, sizeof *grouping->active);
-    if (!ranking->rows || !grouping->active)
-        return out_of_memory(err);
     struct tree tree;
-    if (tree_build_exact(recording, selection, &tree, err) < 0)
+    if (make_rows(grouping, err) < 0 || tree_build_exact(recording, selection, &tree, err) < 0)
         return -1;
     tree_walk(&tree, enter, leave, grouping);
     tree_clear(&tree);
     if (functions_are_of_lines(recording))
         return sum_functions(recording, selection, grouping, err);
-    bool has_flat = recording->functions_count && tree_selection_is_all(selection);
+    bool has_flat = recording->functions_count && tree_selection_is_all(selection) &&
+                    !measure_is_memory(measure_of(recording, selection));
     return has_flat ? sum_flat(recording, grouping, err) : 0;
 }
 
@@ -178,6 +187,58 @@ static int build_by_code(const struct recording *recording, const struct selecti
     free(grouping.active);
     if (result == 0)
         name_and_squeeze(ranking);
+    return result;
+}
+
+/* "file:line(function)", the file's name with the folders that tell it. */
+static void put_line_name(const struct recording *recording, const struct tree_node *node,
+                          enum label_paths paths, struct bytes *text)
+{
+    const struct code *code = &recording->codes[node->code];
+    if (!node->line) {
+        labels_standard(recording, node->code, paths, text);
+        return;
+    }
+    bytes_putf(text, "%s:%u(", labels_path(recording_text(recording, code->file), paths), node->line);
+    labels_name(recording, node->code, text);
+    bytes_put_u8(text, ')');
+}
+
+static int assign_lines(const struct recording *recording, const struct tree *tree, enum label_paths paths,
+                        struct grouping *grouping)
+{
+    struct bytes text = {0};
+    int result = strings_intern(&grouping->ranking->texts, "", 0) == 0 ? 0 : -1;
+    for (uint32_t i = 1; i < tree->count && result == 0; i++) {
+        bytes_reset(&text);
+        put_line_name(recording, &tree->nodes[i], paths, &text);
+        grouping->group_of[i] = strings_intern(&grouping->ranking->texts, (char *)text.data, text.size);
+        result = text.failed || grouping->group_of[i] == UINT32_MAX ? -1 : 0;
+    }
+    bytes_clear(&text);
+    return result;
+}
+
+static int build_by_line(const struct recording *recording, const struct selection *selection,
+                         enum label_paths paths, struct ranking *ranking, struct err *err)
+{
+    struct selection of_lines = selection ? *selection : (struct selection){0};
+    struct grouping grouping = {.ranking = ranking, .by_node = true};
+    struct tree tree;
+    of_lines.lines = true;
+    if (tree_build_exact(recording, &of_lines, &tree, err) < 0)
+        return -1;
+    grouping.group_of = calloc((size_t)tree.count + 1, sizeof *grouping.group_of);
+    int result = grouping.group_of && assign_lines(recording, &tree, paths, &grouping) == 0
+                     ? make_rows(&grouping, err)
+                     : out_of_memory(err);
+    if (result == 0) {
+        tree_walk(&tree, enter, leave, &grouping);
+        name_and_squeeze(ranking);
+    }
+    free(grouping.group_of);
+    free(grouping.active);
+    tree_clear(&tree);
     return result;
 }
 
@@ -201,40 +262,24 @@ static void put_thread_name(const struct recording *recording, uint32_t id, stru
         bytes_putf(text, ", process %" PRIu64, recording->processes[thread->process].pid);
 }
 
-static struct ranking_row *row_of(const struct recording *recording, struct ranking *ranking, uint32_t thread,
-                                  bool by_thread)
-{
-    return &ranking->rows[by_thread ? thread : recording->threads[thread].process];
-}
+/* Rows of threads, or of processes. */
+struct owners {
+    const struct recording *recording;
+    struct ranking *ranking;
+    bool by_thread;
+};
 
-static void sum_samples(const struct recording *recording, const struct selection *selection, bool by_thread,
-                        struct ranking *ranking)
+static void add_to_owner(const struct weight *weight, void *context)
 {
-    for (uint32_t i = 0; i < recording->samples_count; i++) {
-        const struct sample_row *sample = &recording->samples[i];
-        if (!tree_selection_has_sample(selection, recording, sample))
-            continue;
-        struct ranking_row *entry = row_of(recording, ranking, sample->thread, by_thread);
-        entry->samples += sample->count;
-        entry->total_samples += sample->count;
-        entry->self_ns += sample->weight_ns;
-        entry->total_ns += sample->weight_ns;
-    }
-}
-
-static void sum_calls(const struct recording *recording, const struct selection *selection, bool by_thread,
-                      struct ranking *ranking)
-{
-    for (uint32_t i = 0; i < recording->calls_count; i++) {
-        const struct call_row *row = &recording->calls[i];
-        if (!tree_selection_has(selection, recording, row->thread))
-            continue;
-        struct ranking_row *entry = row_of(recording, ranking, row->thread, by_thread);
-        entry->calls += row->calls;
-        entry->primitive_calls += row->calls;
-        entry->self_ns += row->self_ns;
-        entry->total_ns += row->self_ns;
-    }
+    const struct owners *owners = context;
+    uint32_t owner = owners->by_thread ? weight->thread : owners->recording->threads[weight->thread].process;
+    struct ranking_row *entry = &owners->ranking->rows[owner];
+    entry->calls += weight->calls;
+    entry->primitive_calls += weight->calls;
+    entry->samples += weight->samples;
+    entry->total_samples += weight->samples;
+    entry->self += weight->amount;
+    entry->total += weight->amount;
 }
 
 static int build_by_owner(const struct recording *recording, const struct selection *selection,
@@ -244,13 +289,12 @@ static int build_by_owner(const struct recording *recording, const struct select
     ranking->rows = calloc((size_t)count + 1, sizeof *ranking->rows);
     if (!ranking->rows)
         return out_of_memory(err);
-    if (tree_is_sampled(recording))
-        sum_samples(recording, selection, by_thread, ranking);
-    else
-        sum_calls(recording, selection, by_thread, ranking);
+    struct owners owners = {recording, ranking, by_thread};
+    if (weights_each(recording, selection, add_to_owner, &owners, err) < 0)
+        return -1;
     struct bytes text = {0};
     for (uint32_t i = 0; i < count; i++) {
-        if (!ranking->rows[i].calls && !ranking->rows[i].samples && !ranking->rows[i].self_ns)
+        if (!ranking->rows[i].calls && !ranking->rows[i].samples && !ranking->rows[i].self)
             continue;
         bytes_reset(&text);
         if (by_thread)
@@ -272,8 +316,9 @@ int groups_build(const struct recording *recording, const struct selection *sele
 {
     *ranking = (struct ranking){0};
     bool by_code = by == GROUP_MODULE || by == GROUP_FILE;
-    int result = by_code ? build_by_code(recording, selection, by, paths, ranking, err)
-                         : build_by_owner(recording, selection, by == GROUP_THREAD, ranking, err);
+    int result = by_code            ? build_by_code(recording, selection, by, paths, ranking, err)
+                 : by == GROUP_LINE ? build_by_line(recording, selection, paths, ranking, err)
+                                    : build_by_owner(recording, selection, by == GROUP_THREAD, ranking, err);
     if (result < 0)
         ranking_clear(ranking);
     return result;

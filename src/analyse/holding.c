@@ -23,9 +23,9 @@ int holding_sum(const struct tree *tree, const uint8_t *marks, uint32_t mark_byt
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct tree_node *node = &tree->nodes[i];
         holds[i] = (i && holds[node->parent]) || is_marked(marks, mark_bytes, node->code);
-        holding->total_ns += holds[i] ? node->self_ns : 0;
+        holding->total += holds[i] ? node->self : 0;
     }
-    holding->whole_ns = tree->nodes[0].total_ns;
+    holding->whole_ns = tree->nodes[0].total;
     free(holds);
     return 0;
 }

@@ -8,7 +8,7 @@ struct err;
 struct tree;
 
 struct holding {
-    uint64_t total_ns;
+    uint64_t total;
     uint64_t whole_ns; /* of all stacks */
 };
 

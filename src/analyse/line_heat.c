@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analyse/tree.h"
+#include "analyse/weights.h"
 #include "base/err.h"
 #include "store/recording.h"
 
@@ -52,19 +52,16 @@ static int make_rows(const struct heating *heating, struct line_heat *heat)
     return heat->rows ? 0 : -1;
 }
 
-/* Of each node the time that ended there. */
-static uint64_t *sum_by_node(const struct recording *recording, const struct selection *selection,
-                             uint64_t *samples)
+/* Of each node what ended there. */
+struct by_node {
+    uint64_t *amounts, *samples;
+};
+
+static void add_weight(const struct weight *weight, void *context)
 {
-    uint64_t *own_ns = calloc((size_t)recording->nodes_count + 1, sizeof *own_ns);
-    for (uint32_t i = 0; own_ns && i < recording->samples_count; i++) {
-        const struct sample_row *row = &recording->samples[i];
-        if (!tree_selection_has_sample(selection, recording, row))
-            continue;
-        own_ns[row->node] += row->weight_ns;
-        samples[row->node] += row->count;
-    }
-    return own_ns;
+    const struct by_node *sums = context;
+    sums->amounts[weight->node] += weight->amount;
+    sums->samples[weight->node] += weight->samples;
 }
 
 /* Whether an ancestor is at the same line: then that one has the time already. */
@@ -77,19 +74,19 @@ static bool is_repeated(const struct heating *heating, uint32_t at, uint32_t lin
     return false;
 }
 
-static void add_samples(const struct heating *heating, uint64_t *total_ns, const uint64_t *samples,
-                        struct line_heat *heat)
+static void add_stacks(const struct heating *heating, const struct by_node *sums, struct line_heat *heat)
 {
     const struct node *nodes = heating->recording->nodes;
+    uint64_t *total = sums->amounts; /* each node's own, until those below were added to it */
     for (uint32_t i = 1; i < heating->recording->nodes_count; i++)
-        heat->rows[line_in(heating, &nodes[i])].self_ns += total_ns[i];
+        heat->rows[line_in(heating, &nodes[i])].self += total[i];
     for (uint32_t i = heating->recording->nodes_count; i-- > 1;) {
         uint32_t line = line_in(heating, &nodes[i]);
-        if (line && total_ns[i] && !is_repeated(heating, i, line))
-            heat->rows[line].total_ns += total_ns[i];
+        if (line && total[i] && !is_repeated(heating, i, line))
+            heat->rows[line].total += total[i];
         if (line)
-            heat->rows[line].samples += samples[i];
-        total_ns[nodes[i].parent] += total_ns[i];
+            heat->rows[line].samples += sums->samples[i];
+        total[nodes[i].parent] += total[i];
     }
 }
 
@@ -103,23 +100,29 @@ static void add_lines(const struct heating *heating, const struct selection *sel
         if (!line || !tree_selection_has(selection, recording, row->thread))
             continue;
         heat->rows[line].hits += row->hits;
-        heat->rows[line].self_ns += row->self_ns;
-        heat->rows[line].total_ns += row->total_ns;
+        heat->rows[line].self += row->self_ns;
+        heat->rows[line].total += row->total_ns;
     }
 }
 
-static int build(const struct heating *heating, const struct selection *selection, struct line_heat *heat)
+static int build(const struct heating *heating, const struct selection *selection, struct line_heat *heat,
+                 struct err *err)
 {
     const struct recording *recording = heating->recording;
-    uint64_t *samples = calloc((size_t)recording->nodes_count + 1, sizeof *samples);
-    uint64_t *own_ns = samples ? sum_by_node(recording, selection, samples) : NULL;
-    int result = own_ns ? make_rows(heating, heat) : -1;
+    size_t count = (size_t)recording->nodes_count + 1;
+    struct by_node sums = {calloc(count, sizeof *sums.amounts), calloc(count, sizeof *sums.samples)};
+    int result = sums.amounts && sums.samples ? make_rows(heating, heat) : -1;
+    if (result < 0)
+        err_set(err, "not enough memory for the lines of a file");
+    else
+        result = weights_each(recording, selection, add_weight, &sums, err);
     if (result == 0) {
-        add_samples(heating, own_ns, samples, heat);
-        add_lines(heating, selection, heat);
+        add_stacks(heating, &sums, heat);
+        if (!measure_is_memory(measure_of(recording, selection)))
+            add_lines(heating, selection, heat);
     }
-    free(samples);
-    free(own_ns);
+    free(sums.amounts);
+    free(sums.samples);
     return result;
 }
 
@@ -128,11 +131,16 @@ int line_heat_build(const struct recording *recording, const struct selection *s
 {
     *heat = (struct line_heat){0};
     struct heating heating = {recording, of, calloc((size_t)recording->codes_count + 1, sizeof(bool))};
-    for (uint32_t i = 0; heating.timed && i < recording->lines_count; i++)
+    if (!heating.timed)
+        return err_set(err, "not enough memory for the lines of a file");
+    bool is_memory = measure_is_memory(measure_of(recording, selection));
+    for (uint32_t i = 0; !is_memory && i < recording->lines_count; i++)
         heating.timed[recording->lines[i].code] = true;
-    int result = heating.timed ? build(&heating, selection, heat) : -1;
+    int result = build(&heating, selection, heat, err);
     free(heating.timed);
-    return result < 0 ? err_set(err, "not enough memory for the lines of a file") : 0;
+    if (result < 0)
+        line_heat_clear(heat);
+    return result;
 }
 
 void line_heat_clear(struct line_heat *heat)

@@ -1,5 +1,5 @@
 /*
- * line_heat: what each line of one source file cost: its own time (the line ran) and its total time (the line was on
+ * line_heat: what each line of one source file cost, in time or memory: its own (the line ran) and in all (it was on
  * the stack, counted once where a stack passes it several times). Of functions whose lines were timed these are the times
  * of the lines, which include recursion; of others, what samples know.
  */
@@ -13,8 +13,8 @@ struct recording;
 struct selection;
 
 struct line_heat_row {
-    uint64_t self_ns, total_ns;
-    uint64_t samples; /* that the line ran */
+    uint64_t self, total;
+    uint64_t samples; /* that the line ran, or blocks that it allocated */
     uint64_t hits;    /* exactly, where it was timed */
 };
 

@@ -164,9 +164,9 @@ int line_table_functions(const struct line_table *table, struct functions *funct
         uint64_t self_ns = function->sums_only ? function->total_ns : function->self_ns;
         row->calls += function->hits;
         row->primitive_calls += function->hits;
-        row->self_ns += self_ns;
-        row->total_ns += function->total_ns;
-        functions->total_ns += self_ns;
+        row->self += self_ns;
+        row->total += function->total_ns;
+        functions->total += self_ns;
         functions->total_calls += function->hits;
     }
     functions->total_primitive_calls = functions->total_calls;

@@ -2,40 +2,43 @@
 
 #include <stdlib.h>
 
-#include "analyse/tree.h"
+#include "analyse/weights.h"
 #include "base/err.h"
 #include "store/recording.h"
 
-/* By thread: the time of its samples or calls. */
-static uint64_t *thread_times(const struct recording *recording)
+static void add_weight(const struct weight *weight, void *context)
 {
-    const struct selection running = {0};
-    uint64_t *times_ns = calloc((size_t)recording->threads_count + 1, sizeof *times_ns);
-    for (uint32_t i = 0; times_ns && i < recording->samples_count; i++) {
-        const struct sample_row *row = &recording->samples[i];
-        if (row->node && tree_selection_has_sample(&running, recording, row))
-            times_ns[row->thread] += row->weight_ns;
-    }
-    for (uint32_t i = 0; times_ns && i < recording->calls_count; i++)
-        times_ns[recording->calls[i].thread] += recording->calls[i].self_ns;
-    return times_ns;
+    uint64_t *amounts = context;
+    amounts[weight->thread] += weight->node ? weight->amount : 0;
+}
+
+/* By thread: what its stacks weigh. */
+static uint64_t *thread_amounts(const struct recording *recording, struct err *err)
+{
+    uint64_t *amounts = calloc((size_t)recording->threads_count + 1, sizeof *amounts);
+    if (!amounts)
+        err_set(err, "not enough memory for the times of %u threads", recording->threads_count);
+    if (amounts && weights_each(recording, NULL, add_weight, amounts, err) == 0)
+        return amounts;
+    free(amounts);
+    return NULL;
 }
 
 int main_threads_busiest(const struct recording *recording, uint32_t ids[MAIN_THREADS_MAX], struct err *err)
 {
-    uint64_t *times_ns = thread_times(recording);
+    uint64_t *amounts = thread_amounts(recording, err);
     int count = 0;
-    if (!times_ns)
-        return err_set(err, "not enough memory for the times of %u threads", recording->threads_count);
+    if (!amounts)
+        return -1;
     for (uint32_t thread = 1; thread < recording->threads_count; thread++) {
-        if (!times_ns[thread] || (count == MAIN_THREADS_MAX && times_ns[thread] <= times_ns[ids[count - 1]]))
+        if (!amounts[thread] || (count == MAIN_THREADS_MAX && amounts[thread] <= amounts[ids[count - 1]]))
             continue;
         int place = count < MAIN_THREADS_MAX ? count++ : count - 1;
-        for (; place && times_ns[thread] > times_ns[ids[place - 1]]; place--)
+        for (; place && amounts[thread] > amounts[ids[place - 1]]; place--)
             ids[place] = ids[place - 1];
         ids[place] = thread;
     }
-    free(times_ns);
+    free(amounts);
     return count;
 }
 
@@ -43,7 +46,7 @@ void main_threads_clear(struct main_threads *main)
 {
     map_clear(&main->children);
     free(main->thread);
-    free(main->time_ns);
+    free(main->amount);
     *main = (struct main_threads){0};
 }
 
@@ -56,8 +59,8 @@ int main_threads_init(struct main_threads *main, const struct tree *tree, struct
 {
     *main = (struct main_threads){.tree = tree};
     main->thread = calloc(tree->count, sizeof *main->thread);
-    main->time_ns = calloc(tree->count, sizeof *main->time_ns);
-    bool failed = !main->thread || !main->time_ns;
+    main->amount = calloc(tree->count, sizeof *main->amount);
+    bool failed = !main->thread || !main->amount;
     for (uint32_t i = 1; i < tree->count && !failed; i++)
         failed = !map_set(&main->children, map_pair(tree->nodes[i].parent, tree->nodes[i].code), i);
     return failed ? fail(main, err) : 0;
@@ -78,10 +81,10 @@ int main_threads_add(struct main_threads *main, uint32_t thread, const struct tr
         return fail(main, err);
     for (uint32_t i = 0; i < part->count; i++) {
         uint32_t place = places[i] = i ? place_in(main, places, &part->nodes[i]) : 0;
-        if (place == MAP_NONE || part->nodes[i].total_ns <= main->time_ns[place])
+        if (place == MAP_NONE || part->nodes[i].total <= main->amount[place])
             continue;
         main->thread[place] = thread;
-        main->time_ns[place] = part->nodes[i].total_ns;
+        main->amount[place] = part->nodes[i].total;
     }
     free(places);
     return 0;

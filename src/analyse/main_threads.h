@@ -1,5 +1,5 @@
 /*
- * main_threads: of each node of a call tree, the thread that spent the most time in it.
+ * main_threads: of each node of a call tree, the thread that spent the most time, or memory, in it.
  *
  * Only the busiest threads of a recording are told apart: nobody tells more than MAIN_THREADS_MAX colours apart. Which
  * they are does not depend on a range or a chosen thread, so that a thread keeps its colour. A zeroed struct is empty;
@@ -25,7 +25,7 @@ struct main_threads {
     const struct tree *tree;
     struct map children; /* (node, code) → its child for that code */
     uint32_t *thread;    /* by node; 0 = none of those that were added */
-    uint64_t *time_ns;   /* of that thread in that node */
+    uint64_t *amount;    /* of that thread in that node */
 };
 
 int main_threads_init(struct main_threads *main, const struct tree *tree, struct err *err);

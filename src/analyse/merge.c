@@ -214,13 +214,13 @@ static void add_function_table(struct remap *remap, const struct functions *func
 {
     for (uint32_t i = 0; i < functions->row_count && !remap->failed; i++) {
         const struct function_row *row = &functions->rows[i];
-        add_function(remap, (struct flat_function){row->code, row->calls, row->primitive_calls, row->self_ns,
-                                                   row->total_ns});
+        add_function(remap, (struct flat_function){row->code, row->calls, row->primitive_calls, row->self,
+                                                   row->total});
     }
     for (uint32_t i = 0; i < functions->edge_count && !remap->failed; i++) {
         const struct edge_row *row = &functions->edges[i];
         add_edge(remap, (struct flat_edge){row->caller, row->callee, row->calls, row->primitive_calls,
-                                           row->self_ns, row->total_ns});
+                                           row->self, row->total});
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/heap_move.h"
 #include "analyse/labels.h"
 #include "analyse/native_names.h"
 #include "analyse/node_table.h"
@@ -244,6 +245,14 @@ static void move_calls(const struct naming *naming)
         recording->calls[i].node = naming->of_node[recording->calls[i].node];
 }
 
+static void move_memory(struct naming *naming)
+{
+    struct recording *recording = naming->recording;
+    for (uint32_t i = 0; i < recording->allocations_count; i++)
+        recording->allocations[i].node = naming->of_node[recording->allocations[i].node];
+    naming->failed = heap_move_rows(recording->heap, recording->heap_count, naming->of_node, NULL, NULL) < 0;
+}
+
 static bool is_needed(const struct recording *recording)
 {
     for (uint32_t i = 1; i < recording->codes_count; i++)
@@ -278,6 +287,7 @@ int native_stacks_name(struct recording *recording, bool internals, struct err *
     if (!naming.failed) {
         move_samples(&naming);
         move_calls(&naming);
+        move_memory(&naming);
     }
     bool failed = naming.failed;
     naming_clear(&naming);

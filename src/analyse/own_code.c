@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/heap_kept.h"
+#include "analyse/heap_move.h"
 #include "analyse/labels.h"
 #include "analyse/node_table.h"
 #include "analyse/tree.h"
@@ -82,6 +84,56 @@ static int move_samples(struct moving *moving)
     return 0;
 }
 
+/* By old node the new one, for all nodes that have rows. */
+static uint32_t *places_of_heap(struct moving *moving)
+{
+    const struct recording *from = moving->from;
+    uint32_t *of_node = calloc((size_t)from->nodes_count + 1, sizeof *of_node);
+    bool failed = !of_node;
+    for (uint32_t i = 0; i < from->heap_count && !failed; i++)
+        failed = move_row(moving, from->heap[i].node, &of_node[from->heap[i].node]) < 0;
+    if (!failed)
+        return of_node;
+    free(of_node);
+    return NULL;
+}
+
+/* Frames that are left out can no longer tell what the interpreter keeps, so its rows are marked. */
+static int move_heap_rows(struct moving *moving, uint32_t *of_node, bool *kept, struct err *err)
+{
+    const struct recording *from = moving->from;
+    for (uint32_t i = 0; i < from->nodes_count; i++)
+        kept[i] = !kept[i];
+    for (uint32_t i = 0; i < from->heap_count; i++)
+        if (recording_add_heap(moving->into, &from->heap[i]) == UINT32_MAX)
+            return -1;
+    return heap_move_rows(moving->into->heap, moving->into->heap_count, of_node, kept, err);
+}
+
+static int move_heap(struct moving *moving)
+{
+    struct err err = {0};
+    if (!moving->from->heap_count)
+        return 0;
+    bool *kept = heap_kept_by_program(moving->from, &err);
+    uint32_t *of_node = kept ? places_of_heap(moving) : NULL;
+    int result = of_node ? move_heap_rows(moving, of_node, kept, &err) : -1;
+    free(kept);
+    free(of_node);
+    return result;
+}
+
+static int move_allocations(struct moving *moving)
+{
+    for (uint32_t i = 0; i < moving->from->allocations_count; i++) {
+        struct allocation_row row = moving->from->allocations[i];
+        if (move_row(moving, row.node, &row.node) < 0 ||
+            recording_add_allocation(moving->into, &row) == UINT32_MAX)
+            return -1;
+    }
+    return 0;
+}
+
 static int move_stacks(const struct recording *from, struct recording *into)
 {
     struct moving moving = {.from = from, .into = into};
@@ -90,7 +142,8 @@ static int move_stacks(const struct recording *from, struct recording *into)
     moving.outermost = calloc(count, sizeof *moving.outermost);
     moving.is_hidden = calloc(count, sizeof *moving.is_hidden);
     int result = moving.place && moving.outermost && moving.is_hidden && move_nodes(&moving) == 0 &&
-                         move_calls(&moving) == 0 && move_samples(&moving) == 0
+                         move_calls(&moving) == 0 && move_samples(&moving) == 0 && move_heap(&moving) == 0 &&
+                         move_allocations(&moving) == 0
                      ? 0
                      : -1;
     free(moving.place);
@@ -111,7 +164,7 @@ static int copy_tree(const struct tree *tree, struct recording *stacks)
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct tree_node *node = &tree->nodes[i];
         stacks->nodes[i] = (struct node){node->parent, node->code, node->line};
-        stacks->calls[i] = (struct call_row){.node = i, .calls = node->calls, .self_ns = node->self_ns};
+        stacks->calls[i] = (struct call_row){.node = i, .calls = node->calls, .self_ns = node->self};
     }
     return 0;
 }
@@ -122,9 +175,13 @@ static struct recording without_stacks(const struct recording *whole)
     bare.nodes = NULL;
     bare.calls = NULL;
     bare.samples = NULL;
+    bare.heap = NULL;
+    bare.allocations = NULL;
     bare.nodes_count = bare.nodes_capacity = 0;
     bare.calls_count = bare.calls_capacity = 0;
     bare.samples_count = bare.samples_capacity = 0;
+    bare.heap_count = bare.heap_capacity = 0;
+    bare.allocations_count = bare.allocations_capacity = 0;
     return bare;
 }
 
@@ -166,5 +223,7 @@ void own_code_clear(struct own_code *own)
     free(own->recording.nodes);
     free(own->recording.calls);
     free(own->recording.samples);
+    free(own->recording.heap);
+    free(own->recording.allocations);
     *own = (struct own_code){0};
 }

@@ -101,6 +101,12 @@ static int move_rows(struct insertion *insertion)
     for (uint32_t i = 0; i < recording->samples_count; i++)
         if (move_row(insertion, recording->samples[i].thread, &recording->samples[i].node) < 0)
             return -1;
+    for (uint32_t i = 0; i < recording->heap_count; i++)
+        if (move_row(insertion, recording->heap[i].thread, &recording->heap[i].node) < 0)
+            return -1;
+    for (uint32_t i = 0; i < recording->allocations_count; i++)
+        if (move_row(insertion, recording->allocations[i].thread, &recording->allocations[i].node) < 0)
+            return -1;
     return 0;
 }
 

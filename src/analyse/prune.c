@@ -36,7 +36,7 @@ static bool under_a_path(const char *file, const struct prune_limits *limits)
 void prune_by_limits(struct callgraph *graph, const struct prune_limits *limits)
 {
     /* Without any time there are no shares to prune by. */
-    bool timed = graph->total_ns > 0;
+    bool timed = graph->total > 0;
 
     for (uint32_t i = 0; i < graph->function_count; i++) {
         struct callgraph_function *function = &graph->functions[i];

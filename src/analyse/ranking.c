@@ -29,12 +29,12 @@ static int by_primitive(const struct ranking_row *a, const struct ranking_row *b
 
 static int by_self(const struct ranking_row *a, const struct ranking_row *b)
 {
-    return descending(a->self_ns, b->self_ns);
+    return descending(a->self, b->self);
 }
 
 static int by_total(const struct ranking_row *a, const struct ranking_row *b)
 {
-    return descending(a->total_ns, b->total_ns);
+    return descending(a->total, b->total);
 }
 
 static int by_file(const struct ranking_row *a, const struct ranking_row *b)
@@ -170,8 +170,8 @@ static int fill(const struct recording *recording, const struct function_row *ro
                                   .primitive_calls = row->primitive_calls,
                                   .samples = row->samples,
                                   .total_samples = row->total_samples,
-                                  .self_ns = row->self_ns,
-                                  .total_ns = row->total_ns};
+                                  .self = row->self,
+                                  .total = row->total};
     entry->file = labels_path(recording_text(recording, code->file), paths);
     labels_name(recording, row->code, &text);
     entry->name = keep(ranking, &text);

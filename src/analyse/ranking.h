@@ -22,7 +22,7 @@ struct ranking_row {
     const char *label; /* pstats' standard name */
     uint64_t calls, primitive_calls;
     uint64_t samples, total_samples;
-    uint64_t self_ns, total_ns;
+    uint64_t self, total;
 };
 
 struct ranking {

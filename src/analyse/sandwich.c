@@ -22,7 +22,7 @@ int sandwich_callees(const struct tree *tree, uint32_t code, uint32_t code_count
         struct tree_node *into = &maker.tree.nodes[places[i]];
         into->calls += node->calls;
         into->samples += node->samples;
-        into->self_ns += node->self_ns;
+        into->self += node->self;
     }
     free(places);
     return tree_maker_finish(&maker, code_count, callees, err);
@@ -37,7 +37,7 @@ static void add_chain(struct tree_maker *maker, const struct tree *tree, uint32_
         place = tree_maker_child(maker, place, tree->nodes[at].code);
         maker->tree.nodes[place].calls += called->calls;
     }
-    maker->tree.nodes[place].self_ns += called->total_ns;
+    maker->tree.nodes[place].self += called->total;
     maker->tree.nodes[place].samples += called->total_samples;
 }
 

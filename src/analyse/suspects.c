@@ -78,7 +78,7 @@ void suspects_clear(struct suspects *suspects)
 
 static double share_of(const struct suspects *suspects, uint64_t ns)
 {
-    return suspects->functions->total_ns ? (double)ns / (double)suspects->functions->total_ns : 0;
+    return suspects->functions->total ? (double)ns / (double)suspects->functions->total : 0;
 }
 
 static const char *name_of(const struct suspects *suspects, uint32_t code)
@@ -147,7 +147,7 @@ static const struct function_row *costliest(const struct suspects *suspects)
 {
     const struct function_row *best = NULL;
     for (uint32_t i = 0; i < suspects->functions->row_count; i++)
-        if (!best || suspects->functions->rows[i].self_ns > best->self_ns)
+        if (!best || suspects->functions->rows[i].self > best->self)
             best = &suspects->functions->rows[i];
     return best;
 }
@@ -158,7 +158,7 @@ static void put_per_call(struct bytes *text, const struct function_row *row)
         bytes_put_text(text, " in one call");
     else if (row->calls)
         bytes_putf(text, " in %s calls, %s each", quantity_count(row->calls).text,
-                   quantity_duration((double)row->self_ns / (double)row->calls).text);
+                   quantity_duration((double)row->self / (double)row->calls).text);
     else if (row->samples)
         bytes_putf(text, " in %s of the samples", quantity_count(row->samples).text);
 }
@@ -204,8 +204,8 @@ static double look_waiting(const struct suspects *suspects, struct bytes *text, 
         const struct function_row *row = &suspects->functions->rows[i];
         if (!is_c(suspects, row->code) || !is_wait(name_of(suspects, row->code)))
             continue;
-        all_ns += row->self_ns;
-        most = !most || row->self_ns > most->self_ns ? row : most;
+        all_ns += row->self;
+        most = !most || row->self > most->self ? row : most;
     }
     double share = share_of(suspects, all_ns);
     if (!most || share < WAITING_MIN_SHARE)
@@ -213,7 +213,7 @@ static double look_waiting(const struct suspects *suspects, struct bytes *text, 
     *code = most->code;
     bytes_putf(text, "%s of the time (%s) is spent waiting, not computing: ", quantity_share(share).text,
                quantity_duration((double)all_ns).text);
-    bytes_putf(text, most->self_ns == all_ns ? "all in " : "most in ");
+    bytes_putf(text, most->self == all_ns ? "all in " : "most in ");
     put_words(suspects, most->code, text);
     const struct edge_row *caller = main_caller(suspects, most->code);
     if (caller) {
@@ -229,13 +229,13 @@ static double look_hot_function(const struct suspects *suspects, struct bytes *t
     if (suspects->functions->from_lines && line_suspects_lie_elsewhere(suspects))
         return 0;
     const struct function_row *row = costliest(suspects);
-    double share = row ? share_of(suspects, row->self_ns) : 0;
+    double share = row ? share_of(suspects, row->self) : 0;
     if (share < HOT_MIN_SHARE || (is_c(suspects, row->code) && is_wait(name_of(suspects, row->code))))
         return 0;
     *code = row->code;
     put_words(suspects, row->code, text);
     bytes_putf(text, " takes %s of the time itself (%s)", quantity_share(share).text,
-               quantity_duration((double)row->self_ns).text);
+               quantity_duration((double)row->self).text);
     put_per_call(text, row);
     const struct edge_row *caller = main_caller(suspects, row->code);
     if (caller && is_c(suspects, row->code)) {
@@ -259,13 +259,13 @@ static double look_flat(const struct suspects *suspects, struct bytes *text, uin
     uint32_t count = suspects->functions->row_count;
     const struct function_row *most = costliest(suspects);
     uint64_t *times = most ? malloc(count * sizeof *times) : NULL;
-    if (!times || share_of(suspects, most->self_ns) >= HOT_MIN_SHARE || count < 20 ||
+    if (!times || share_of(suspects, most->self) >= HOT_MIN_SHARE || count < 20 ||
         suspects->functions->from_lines) {
         free(times);
         return 0;
     }
     for (uint32_t i = 0; i < count; i++)
-        times[i] = suspects->functions->rows[i].self_ns;
+        times[i] = suspects->functions->rows[i].self;
     qsort(times, count, sizeof *times, compare_self);
     uint64_t ten_ns = 0;
     for (uint32_t i = 0; i < 10; i++)
@@ -286,8 +286,8 @@ static uint32_t hot_end(const struct suspects *suspects)
     uint32_t at = 0;
     for (;;) {
         uint32_t child = nodes[at].first_child;
-        if (!child || nodes[child].total_ns * 2 < nodes[at].total_ns ||
-            share_of(suspects, nodes[child].total_ns) < PATH_MIN_SHARE || nodes[child].recursive)
+        if (!child || nodes[child].total * 2 < nodes[at].total ||
+            share_of(suspects, nodes[child].total) < PATH_MIN_SHARE || nodes[child].recursive)
             return at;
         at = child;
     }
@@ -334,10 +334,10 @@ static double look_hot_path(const struct suspects *suspects, struct bytes *text,
         steps += !is_scaffold(suspects, nodes[at].code);
     if (steps < PATH_MIN_DEPTH)
         return 0;
-    double share = share_of(suspects, nodes[end].total_ns);
+    double share = share_of(suspects, nodes[end].total);
     *code = nodes[end].code;
     bytes_putf(text, "%s of the time (%s) %s down one path, %u calls deep: ", quantity_share(share).text,
-               quantity_duration((double)nodes[end].total_ns).text,
+               quantity_duration((double)nodes[end].total).text,
                suspects->tree->estimated ? "seems to go" : "goes", nodes[end].depth);
     put_path(suspects, end, text);
     bytes_put_text(text, ".");
@@ -359,8 +359,8 @@ static const struct function_row *costliest_module(const struct suspects *suspec
     const struct function_row *best = NULL;
     for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
         const struct function_row *row = &suspects->functions->rows[i];
-        bool smaller = row->total_ns <= limit_ns && strcmp(name_of(suspects, row->code), "<module>") == 0;
-        if (smaller && (!best || row->total_ns > best->total_ns))
+        bool smaller = row->total <= limit_ns && strcmp(name_of(suspects, row->code), "<module>") == 0;
+        if (smaller && (!best || row->total > best->total))
             best = row;
     }
     return best;
@@ -370,22 +370,22 @@ static double look_imports(const struct suspects *suspects, struct bytes *text, 
 {
     static const char machinery[] = "importlib._bootstrap>";
     const struct function_row *load = find_total(suspects, "_find_and_load", machinery);
-    double share = load ? share_of(suspects, load->total_ns) : 0;
+    double share = load ? share_of(suspects, load->total) : 0;
     if (share < IMPORTS_MIN_SHARE)
         return 0;
     bytes_putf(text, "Imports take %s of the time (%s)", quantity_share(share).text,
-               quantity_duration((double)load->total_ns).text);
+               quantity_duration((double)load->total).text);
     const struct function_row *loaded = find_total(suspects, "_load_unlocked", machinery);
     if (loaded && loaded->calls)
         bytes_putf(text, " for %s module%s", quantity_count(loaded->calls).text,
                    loaded->calls == 1 ? "" : "s");
-    const struct function_row *most = costliest_module(suspects, load->total_ns);
+    const struct function_row *most = costliest_module(suspects, load->total);
     if (most) {
         const struct code *body = &suspects->recording->codes[most->code];
         *code = most->code;
         bytes_putf(text, "; the costliest is %s, with all that it imports %s",
                    labels_path(recording_text(suspects->recording, body->file), LABEL_SHORT),
-                   quantity_duration((double)most->total_ns).text);
+                   quantity_duration((double)most->total).text);
     }
     bytes_put_text(text, ".");
     return share;
@@ -398,7 +398,7 @@ static double look_c_code(const struct suspects *suspects, struct bytes *text, u
     for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
         const struct function_row *row = &suspects->functions->rows[i];
         if (is_c(suspects, row->code) && !is_wait(name_of(suspects, row->code)))
-            c_ns += row->self_ns;
+            c_ns += row->self;
     }
     double share = share_of(suspects, c_ns);
     if (share < C_CODE_MIN_SHARE)
@@ -414,17 +414,17 @@ static double look_many_calls(const struct suspects *suspects, struct bytes *tex
     const struct function_row *most = NULL;
     for (uint32_t i = 0; i < suspects->functions->row_count; i++) {
         const struct function_row *row = &suspects->functions->rows[i];
-        bool tiny = row->calls >= MANY_CALLS && row->total_ns / row->calls < MANY_CALLS_MAX_NS;
+        bool tiny = row->calls >= MANY_CALLS && row->total / row->calls < MANY_CALLS_MAX_NS;
         if (tiny && (!most || row->calls > most->calls))
             most = row;
     }
-    double share = most ? share_of(suspects, most->self_ns) : 0;
+    double share = most ? share_of(suspects, most->self) : 0;
     if (share < MANY_CALLS_MIN_SHARE)
         return 0;
     *code = most->code;
     put_words(suspects, most->code, text);
     bytes_putf(text, " is called %s times at %s each", quantity_count(most->calls).text,
-               quantity_duration((double)most->total_ns / (double)most->calls).text);
+               quantity_duration((double)most->total / (double)most->calls).text);
     const struct edge_row *caller = main_caller(suspects, most->code);
     if (caller) {
         bytes_putf(text, ", %s of them from ",
@@ -443,28 +443,27 @@ static double look_loop(const struct suspects *suspects, struct bytes *text, uin
     uint64_t best_calls = 0;
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
-        if (edge->calls < LOOP_MIN_CALLS || share_of(suspects, edge->total_ns) < LOOP_MIN_SHARE)
+        if (edge->calls < LOOP_MIN_CALLS || share_of(suspects, edge->total) < LOOP_MIN_SHARE)
             continue;
         const struct function_row *caller = functions_find(functions, edge->caller);
         bool loop = caller && caller->calls && edge->caller != edge->callee &&
                     edge->calls >= LOOP_MIN_CALLS && edge->calls / caller->calls >= LOOP_MIN_RATIO &&
-                    edge->total_ns <= functions->total_ns;
-        if (loop && (!best || edge->total_ns > best->total_ns)) {
+                    edge->total <= functions->total;
+        if (loop && (!best || edge->total > best->total)) {
             best = edge;
             best_calls = caller->calls;
         }
     }
     if (!best)
         return 0;
-    double share = share_of(suspects, best->total_ns);
+    double share = share_of(suspects, best->total);
     *code = best->callee;
     put_words(suspects, best->caller, text);
     bytes_put_text(text, " calls ");
     put_words(suspects, best->callee, text);
     bytes_putf(text, " %s times%s, %s each: %s of the time.", quantity_count(best->calls).text,
                best_calls == 1 ? " in one call" : "",
-               quantity_duration((double)best->total_ns / (double)best->calls).text,
-               quantity_share(share).text);
+               quantity_duration((double)best->total / (double)best->calls).text, quantity_share(share).text);
     return share;
 }
 
@@ -478,7 +477,7 @@ static double look_recursion(const struct suspects *suspects, struct bytes *text
         if (row->primitive_calls && row->calls / row->primitive_calls >= RECURSION_MIN_RATIO)
             most = row;
     }
-    double share = most ? share_of(suspects, most->total_ns) : 0;
+    double share = most ? share_of(suspects, most->total) : 0;
     if (share < RECURSION_MIN_SHARE)
         return 0;
     *code = most->code;
@@ -496,7 +495,7 @@ static double look_recursion(const struct suspects *suspects, struct bytes *text
 static double look_garbage(const struct suspects *suspects, struct bytes *text, uint32_t *code)
 {
     const struct function_row *collect = find_total(suspects, "<built-in method gc.collect>", "");
-    double share = collect ? share_of(suspects, collect->total_ns) : 0;
+    double share = collect ? share_of(suspects, collect->total) : 0;
     if (share < DETAIL_MIN_SHARE)
         return 0;
     *code = collect->code;
@@ -504,7 +503,7 @@ static double look_garbage(const struct suspects *suspects, struct bytes *text, 
     if (collect->calls)
         bytes_putf(text, "is called %s times and ", quantity_count(collect->calls).text);
     bytes_putf(text, "takes %s of the time (%s)", quantity_share(share).text,
-               quantity_duration((double)collect->total_ns).text);
+               quantity_duration((double)collect->total).text);
     const struct edge_row *caller = main_caller(suspects, collect->code);
     if (caller) {
         bytes_put_text(text, ", from ");
@@ -529,7 +528,7 @@ static double look_regex(const struct suspects *suspects, struct bytes *text, ui
 {
     const struct function_row *compile = find_total(suspects, "compile", "/re/_compiler.py");
     compile = compile ? compile : find_total(suspects, "compile", "/sre_compile.py");
-    double share = compile ? share_of(suspects, compile->total_ns) : 0;
+    double share = compile ? share_of(suspects, compile->total) : 0;
     if (share < DETAIL_MIN_SHARE || compile->calls < REGEX_MIN_CALLS)
         return 0;
     const struct edge_row *caller = main_caller(suspects, compile->code);
@@ -538,7 +537,7 @@ static double look_regex(const struct suspects *suspects, struct bytes *text, ui
     *code = compile->code;
     bytes_putf(text, "Regular expressions are compiled %s times, %s of the time (%s)",
                quantity_count(compile->calls).text, quantity_share(share).text,
-               quantity_duration((double)compile->total_ns).text);
+               quantity_duration((double)compile->total).text);
     if (caller && !is_regex_file(suspects, caller->caller)) {
         bytes_put_text(text, ", most often for ");
         put_words(suspects, caller->caller, text);

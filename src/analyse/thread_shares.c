@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analyse/tree.h"
+#include "analyse/weights.h"
 #include "base/err.h"
 #include "store/recording.h"
 
@@ -15,32 +15,20 @@ static bool *mark_stacks(const struct recording *recording, uint32_t code)
     return is_on;
 }
 
-static void add(struct thread_share *share, bool is_on, bool is_self, uint64_t time_ns)
-{
-    share->total_ns += is_on ? time_ns : 0;
-    share->self_ns += is_self ? time_ns : 0;
-}
+struct sharing {
+    const struct recording *recording;
+    const bool *is_on;
+    uint32_t code;
+    struct thread_share *shares;
+};
 
-static void add_samples(const struct recording *recording, const struct selection *selection, uint32_t code,
-                        const bool *is_on, struct thread_share *shares)
+static void add(const struct weight *weight, void *context)
 {
-    for (uint32_t i = 0; i < recording->samples_count; i++) {
-        const struct sample_row *row = &recording->samples[i];
-        if (tree_selection_has_sample(selection, recording, row))
-            add(&shares[row->thread], is_on[row->node], recording->nodes[row->node].code == code,
-                row->weight_ns);
-    }
-}
-
-static void add_calls(const struct recording *recording, const struct selection *selection, uint32_t code,
-                      const bool *is_on, struct thread_share *shares)
-{
-    for (uint32_t i = 0; i < recording->calls_count; i++) {
-        const struct call_row *row = &recording->calls[i];
-        if (tree_selection_has(selection, recording, row->thread))
-            add(&shares[row->thread], is_on[row->node], recording->nodes[row->node].code == code,
-                row->self_ns);
-    }
+    const struct sharing *sharing = context;
+    struct thread_share *share = &sharing->shares[weight->thread];
+    bool is_self = sharing->recording->nodes[weight->node].code == sharing->code;
+    share->total += sharing->is_on[weight->node] ? weight->amount : 0;
+    share->self += is_self ? weight->amount : 0;
 }
 
 struct thread_share *thread_shares_new(const struct recording *recording, const struct selection *selection,
@@ -53,10 +41,11 @@ struct thread_share *thread_shares_new(const struct recording *recording, const 
         err_set(err, "not enough memory for the shares of %u threads", recording->threads_count);
         return NULL;
     }
-    if (tree_is_sampled(recording))
-        add_samples(recording, selection, code, is_on, shares);
-    else
-        add_calls(recording, selection, code, is_on, shares);
+    struct sharing sharing = {recording, is_on, code, shares};
+    int result = weights_each(recording, selection, add, &sharing, err);
     free(is_on);
-    return shares;
+    if (result == 0)
+        return shares;
+    free(shares);
+    return NULL;
 }

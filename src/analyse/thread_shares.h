@@ -1,5 +1,5 @@
 /*
- * thread_shares: how the time of one function is spread over the threads: its own time in each, and the time that it was
+ * thread_shares: how the time or memory of one function is spread over the threads: its own in each, and that with it
  * on the stack. Flat profiles know no threads.
  */
 #ifndef SONDE_ANALYSE_THREAD_SHARES_H
@@ -12,7 +12,7 @@ struct recording;
 struct selection;
 
 struct thread_share {
-    uint64_t self_ns, total_ns;
+    uint64_t self, total;
 };
 
 /* By thread, as many as the recording has. Owned: free it. NULL with err when memory ran out. */

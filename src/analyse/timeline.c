@@ -16,14 +16,34 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static void widen(struct timeline_axis *axis, uint64_t begin_ns, uint64_t end_ns)
+{
+    axis->begin_ns = least(axis->begin_ns, begin_ns);
+    axis->end_ns = end_ns > axis->end_ns ? end_ns : axis->end_ns;
+}
+
+/* Of a recording of memory: from the first process's start to the last word on the heap. */
+static struct timeline_axis axis_of_memory(const struct recording *recording)
+{
+    struct timeline_axis axis = {.begin_ns = UINT64_MAX};
+    for (uint32_t i = 1; i < recording->processes_count; i++)
+        widen(&axis, recording->processes[i].start_ns, recording->processes[i].end_ns);
+    for (uint32_t i = 0; i < recording->heap_count; i++)
+        widen(&axis, recording->heap[i].at_ns, recording->heap[i].at_ns);
+    for (uint32_t i = 0; i < recording->allocations_count; i++)
+        widen(&axis, recording->allocations[i].time_ns, recording->allocations[i].time_ns);
+    return axis.end_ns > axis.begin_ns ? axis : (struct timeline_axis){0};
+}
+
 struct timeline_axis timeline_axis(const struct recording *recording)
 {
     struct timeline_axis axis = {.begin_ns = UINT64_MAX};
+    if (!recording->samples_count && (recording->heap_count || recording->allocations_count))
+        return axis_of_memory(recording);
     for (uint32_t i = 0; i < recording->samples_count; i++) {
         const struct sample_row *row = &recording->samples[i];
         uint64_t end_ns = add_saturating(row->time_ns, row->weight_ns);
-        axis.begin_ns = least(axis.begin_ns, row->time_ns);
-        axis.end_ns = end_ns > axis.end_ns ? end_ns : axis.end_ns;
+        widen(&axis, row->time_ns, end_ns);
     }
     return recording->samples_count ? axis : (struct timeline_axis){0};
 }

@@ -4,6 +4,7 @@
 
 #include "analyse/bottom_up.h"
 #include "analyse/estimate.h"
+#include "analyse/weights.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "store/recording.h"
@@ -45,6 +46,17 @@ bool tree_is_sampled(const struct recording *recording)
     return recording->samples_count && !recording->calls_count;
 }
 
+struct recording tree_flat_part(const struct recording *recording)
+{
+    struct recording flat = *recording;
+    flat.calls_count = 0;
+    flat.samples_count = 0;
+    flat.heap_count = 0;
+    flat.allocations_count = 0;
+    flat.nodes_count = 0;
+    return flat;
+}
+
 void tree_walk(const struct tree *tree, tree_visit *enter, tree_visit *leave, void *context)
 {
     const struct tree_node *nodes = tree->nodes;
@@ -70,8 +82,8 @@ void tree_walk(const struct tree *tree, tree_visit *enter, tree_visit *leave, vo
 
 static bool is_hotter(const struct tree_node *nodes, uint32_t a, uint32_t b)
 {
-    if (nodes[a].total_ns != nodes[b].total_ns)
-        return nodes[a].total_ns > nodes[b].total_ns;
+    if (nodes[a].total != nodes[b].total)
+        return nodes[a].total > nodes[b].total;
     return nodes[a].code != nodes[b].code ? nodes[a].code < nodes[b].code : nodes[a].line < nodes[b].line;
 }
 
@@ -144,52 +156,35 @@ int tree_link(struct tree *tree, uint32_t code_count, struct err *err)
     return 0;
 }
 
-static void add_samples(const struct recording *recording, const struct selection *selection,
-                        struct tree_node *nodes)
+/* A thread without a stack is in no function: shares are of what is in one. */
+static void add_weight(const struct weight *weight, void *context)
 {
-    for (uint32_t i = 0; i < recording->samples_count; i++) {
-        const struct sample_row *row = &recording->samples[i];
-        if (!row->node || !tree_selection_has_sample(selection, recording, row))
-            continue; /* a thread without a stack is in no function: shares are of what is in one */
-        struct tree_node *node = &nodes[row->node];
-        node->samples += row->count;
-        node->self_ns += row->weight_ns;
-        node->recursive = true;
-    }
-}
-
-static void add_calls(const struct recording *recording, const struct selection *selection,
-                      struct tree_node *nodes)
-{
-    for (uint32_t i = 0; i < recording->calls_count; i++) {
-        const struct call_row *row = &recording->calls[i];
-        if (!tree_selection_has(selection, recording, row->thread))
-            continue;
-        struct tree_node *node = &nodes[row->node];
-        node->calls += row->calls;
-        node->self_ns += row->self_ns;
-        node->recursive = true;
-    }
+    struct tree_node *nodes = context, *node = &nodes[weight->node];
+    if (!weight->node)
+        return;
+    node->calls += weight->calls;
+    node->samples += weight->samples;
+    node->self += weight->amount;
+    node->recursive = true;
 }
 
 /* Sums the chosen rows into the nodes; `recursive` serves as the mark of a node that has rows below it. */
-static void add_rows(const struct recording *recording, const struct selection *selection,
-                     struct tree_node *nodes)
+static int add_rows(const struct recording *recording, const struct selection *selection,
+                    struct tree_node *nodes, struct err *err)
 {
-    if (tree_is_sampled(recording))
-        add_samples(recording, selection, nodes);
-    else
-        add_calls(recording, selection, nodes);
+    if (weights_each(recording, selection, add_weight, nodes, err) < 0)
+        return -1;
     for (uint32_t i = recording->nodes_count; i-- > 0;) {
         struct tree_node *parent = &nodes[recording->nodes[i].parent];
-        nodes[i].total_ns += nodes[i].self_ns;
+        nodes[i].total += nodes[i].self;
         nodes[i].total_samples += nodes[i].samples;
         if (!i || !nodes[i].recursive)
             continue;
-        parent->total_ns += nodes[i].total_ns;
+        parent->total += nodes[i].total;
         parent->total_samples += nodes[i].total_samples;
         parent->recursive = true;
     }
+    return 0;
 }
 
 static void add_node(struct tree_node *sum, const struct tree_node *node)
@@ -197,8 +192,8 @@ static void add_node(struct tree_node *sum, const struct tree_node *node)
     sum->calls += node->calls;
     sum->samples += node->samples;
     sum->total_samples += node->total_samples;
-    sum->self_ns += node->self_ns;
-    sum->total_ns += node->total_ns;
+    sum->self += node->self;
+    sum->total += node->total;
 }
 
 /* Nodes of one function that differ only in the line they were left at are one, unless lines are asked for. */
@@ -232,7 +227,7 @@ static uint32_t place_of(struct squeezing *squeezing, const struct node *node, u
 }
 
 /* Moves the nodes that are used to the front. How many there are; 0 when memory ran out. */
-static uint32_t squeeze(struct squeezing *squeezing)
+static uint32_t squeeze(struct squeezing *squeezing, struct err *err)
 {
     struct tree_node *nodes = squeezing->nodes;
     uint32_t used = 1;
@@ -241,8 +236,10 @@ static uint32_t squeeze(struct squeezing *squeezing)
         if (!nodes[i].recursive)
             continue;
         uint32_t place = place_of(squeezing, node, used);
-        if (place == MAP_NONE)
+        if (place == MAP_NONE) {
+            err_set(err, "not enough memory for a call tree of %u nodes", squeezing->recording->nodes_count);
             return 0;
+        }
         squeezing->places[i] = place;
         if (place < used) {
             add_node(&nodes[place], &nodes[i]);
@@ -267,19 +264,19 @@ static int fill_exact(const struct recording *recording, const struct selection 
     squeezing.nodes = tree->nodes = calloc(count, sizeof *tree->nodes);
     /* Half: most functions are left at more than one line. */
     bool has_room = !squeezing.merging || map_reserve(&squeezing.seen, count / 2);
-    if (tree->nodes && squeezing.places && has_room) {
-        add_rows(recording, selection, tree->nodes);
-        tree->count = squeeze(&squeezing);
-    }
+    if (!tree->nodes || !squeezing.places || !has_room)
+        err_set(err, "not enough memory for a call tree of %u nodes", count);
+    else if (add_rows(recording, selection, tree->nodes, err) == 0)
+        tree->count = squeeze(&squeezing, err);
     free(squeezing.places);
     map_clear(&squeezing.seen);
-    return tree->count ? 0 : err_set(err, "not enough memory for a call tree of %u nodes", count);
+    return tree->count ? 0 : -1;
 }
 
 int tree_build_exact(const struct recording *recording, const struct selection *selection, struct tree *tree,
                      struct err *err)
 {
-    *tree = (struct tree){0};
+    *tree = (struct tree){.measure = measure_of(recording, selection)};
     if (fill_exact(recording, selection, tree, err) < 0 || tree_link(tree, recording->codes_count, err) < 0) {
         tree_clear(tree);
         return -1;
@@ -290,9 +287,10 @@ int tree_build_exact(const struct recording *recording, const struct selection *
 int tree_build(const struct recording *recording, const struct selection *selection, struct tree *tree,
                struct err *err)
 {
-    if (!recording->functions_count || !tree_selection_is_all(selection))
+    if (!recording->functions_count || !tree_selection_is_all(selection) ||
+        measure_is_memory(measure_of(recording, selection)))
         return tree_build_exact(recording, selection, tree, err);
-    *tree = (struct tree){.estimated = true};
+    *tree = (struct tree){.measure = MEASURE_TIME, .estimated = true};
     if (fill_exact(recording, selection, tree, err) < 0 || estimate_append(recording, tree, err) < 0 ||
         tree_link(tree, recording->codes_count, err) < 0) {
         tree_clear(tree);
@@ -312,13 +310,13 @@ static int link_or_clear(int filled, struct tree *tree, uint32_t code_count, str
 int tree_build_bottom_up(const struct recording *recording, const struct selection *selection,
                          struct tree *tree, struct err *err)
 {
-    *tree = (struct tree){0};
+    *tree = (struct tree){.measure = measure_of(recording, selection)};
     return link_or_clear(bottom_up_fill(recording, selection, tree, err), tree, recording->codes_count, err);
 }
 
 int tree_build_bottom_up_from(const struct tree *exact, uint32_t code_count, struct tree *tree,
                               struct err *err)
 {
-    *tree = (struct tree){0};
+    *tree = (struct tree){.measure = exact->measure};
     return link_or_clear(bottom_up_fill_from(exact, tree, err), tree, code_count, err);
 }

@@ -45,11 +45,11 @@ static void sum_totals(struct tree *tree)
 {
     struct tree_node *nodes = tree->nodes;
     for (uint32_t i = tree->count; i-- > 0;) {
-        nodes[i].total_ns += nodes[i].self_ns;
+        nodes[i].total += nodes[i].self;
         nodes[i].total_samples += nodes[i].samples;
         if (!i)
             continue;
-        nodes[nodes[i].parent].total_ns += nodes[i].total_ns;
+        nodes[nodes[i].parent].total += nodes[i].total;
         nodes[nodes[i].parent].total_samples += nodes[i].total_samples;
     }
 }

@@ -1,7 +1,7 @@
 /*
  * tree_maker: makes a tree out of paths: a child is found by its parent and function, or made.
  *
- * Callers add to self_ns, samples and calls of nodes; totals, links and depths come with tree_maker_finish. Failure is
+ * Callers add to self, samples and calls of nodes; totals, links and depths come with tree_maker_finish. Failure is
  * sticky: after memory ran out every child is node 0. A zeroed struct is empty and must be begun.
  */
 #ifndef SONDE_ANALYSE_TREE_MAKER_H

@@ -41,7 +41,7 @@ static void binding_profile_clear(struct binding_profile *profile)
 static int binding_load(struct binding_profile *profile, const char *data, size_t size, const char *name,
                         struct err *err)
 {
-    const struct selection everything = {0};
+    const struct selection everything = {.measure = MEASURE_TIME};
 
     if (formats_read(data, size, name, &profile->recording, err) < 0 ||
         native_stacks_name(&profile->recording, false, err) < 0)

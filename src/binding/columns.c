@@ -15,8 +15,9 @@ struct column {
 
 /* clang-format off */
 #define COLUMN_FIELD(row, field) (((struct row *)NULL)->field)
-#define COLUMN(row, field)                                                                                   \
-    {#field,                                                                                                 \
+#define COLUMN(row, field) COLUMN_AS(row, field, #field)
+#define COLUMN_AS(row, field, name)                                                                          \
+    {name,                                                                                                   \
      _Generic(COLUMN_FIELD(row, field),                                                                      \
               uint8_t: "B", uint16_t: "H", uint32_t: "I", int32_t: "i", uint64_t: "Q", int64_t: "q"),                      \
      offsetof(struct row, field), sizeof COLUMN_FIELD(row, field)}
@@ -136,15 +137,21 @@ static const struct column columns_of_function[] = {
     COLUMN(function_row, primitive_calls),
     COLUMN(function_row, samples),
     COLUMN(function_row, total_samples),
-    COLUMN(function_row, self_ns),
-    COLUMN(function_row, total_ns),
+    COLUMN_AS(function_row, self, "self_ns"),
+    COLUMN_AS(function_row, total, "total_ns"),
     {0},
 };
 
 static const struct column columns_of_edge[] = {
-    COLUMN(edge_row, caller),          COLUMN(edge_row, callee),   COLUMN(edge_row, calls),
-    COLUMN(edge_row, primitive_calls), COLUMN(edge_row, samples),  COLUMN(edge_row, total_samples),
-    COLUMN(edge_row, self_ns),         COLUMN(edge_row, total_ns), {0},
+    COLUMN(edge_row, caller),
+    COLUMN(edge_row, callee),
+    COLUMN(edge_row, calls),
+    COLUMN(edge_row, primitive_calls),
+    COLUMN(edge_row, samples),
+    COLUMN(edge_row, total_samples),
+    COLUMN_AS(edge_row, self, "self_ns"),
+    COLUMN_AS(edge_row, total, "total_ns"),
+    {0},
 };
 
 static const struct column columns_of_note[] = {

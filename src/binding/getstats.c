@@ -151,7 +151,7 @@ static int getstats_fill_slots(const struct getstats_types *types, const struct 
 static int getstats_add_call(const struct getstats_types *types, struct getstats_slot *slots,
                              const struct edge_row *edge)
 {
-    struct getstats_times times = {edge->calls, edge->primitive_calls, edge->total_ns, edge->self_ns};
+    struct getstats_times times = {edge->calls, edge->primitive_calls, edge->total, edge->self};
     PyObject *row;
     int failed;
 
@@ -172,8 +172,8 @@ static int getstats_add_call(const struct getstats_types *types, struct getstats
 static PyObject *getstats_entry(const struct getstats_types *types, const struct getstats_slot *slots,
                                 const struct function_row *function)
 {
-    struct getstats_times times = {function->calls, function->primitive_calls, function->total_ns,
-                                   function->self_ns};
+    struct getstats_times times = {function->calls, function->primitive_calls, function->total,
+                                   function->self};
     PyObject *row = getstats_row(types->entry, slots[function->code].code, &times);
     PyObject *calls = slots[function->code].calls ? slots[function->code].calls : Py_None;
 

@@ -8,10 +8,12 @@
 #include "cli/conversion.h"
 #include "cli/input.h"
 #include "cli/message.h"
+#include "cli/selection_options.h"
 #include "store/recording.h"
 
 struct values {
     const char *format, *output;
+    const char *measure, *range;
     bool function, nolineno, full_filenames;
     bool threads, idle, gil;
     bool upward, internals;
@@ -50,6 +52,9 @@ static int run(void *given, int argc, char **argv)
     if (result == 0)
         result = input_read_all(argc, argv, &recording, &name, &err);
     if (result == 0)
+        result =
+            selection_options_choose(values->measure, values->range, &recording, &conversion.selection, &err);
+    if (result == 0)
         result = conversion_write(&conversion, &recording, name, output, &err);
     recording_clear(&recording);
     free(name);
@@ -64,6 +69,9 @@ static const struct option options[] = {
      ".prof, .lprof, "
      ".sonde."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
+    {"What of it", .kind = OPTION_HEADING},
+    {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
+    {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
     {"Which samples", .kind = OPTION_HEADING},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Those of idle threads, too."},
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Only those of threads that held the GIL."},
@@ -94,10 +102,12 @@ const struct command command_export = {
         "chrome://tracing), pstats (cProfile's), sonde.\n\n"
         "Samples keep their times in speedscope and chrome: all threads share one axis, and idle time is a "
         "gap. Traced calls are written as stacks weighted by their own time; they have no order in time, "
-        "so there is no Chrome trace of them.",
-    .examples = "sonde export -o profile.svg\ta flame graph of the newest recording\n"
-                "sonde export run.sonde -o run.speedscope.json\tfor speedscope.app\n"
-                "sonde export -f collapsed -F -t run.sonde\tstacks by function, threads apart\n",
+        "so there is no Chrome trace of them; nor of memory, whose stacks are weighted by bytes or blocks.",
+    .examples =
+        "sonde export -o profile.svg\ta flame graph of the newest recording\n"
+        "sonde export run.sonde -o run.speedscope.json\tfor speedscope.app\n"
+        "sonde export --measure leaked mem.sonde -o leaks.svg\ta flame graph of what was never freed\n"
+        "sonde export -f collapsed -F -t run.sonde\tstacks by function, threads apart\n",
     .options = options,
     .values_size = sizeof(struct values),
     .run = run,

@@ -14,6 +14,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/picture.h"
+#include "cli/selection_options.h"
 #include "export/dot_text.h"
 #include "export/dot_writer.h"
 #include "export/heat.h"
@@ -24,6 +25,7 @@
 
 struct graph_values {
     const char *output, *format;
+    const char *measure, *range;
     double node_threshold, edge_threshold;
     const char *root, *leaf;
     int64_t depth;
@@ -66,6 +68,8 @@ static const struct option options[] = {
      "Leave out functions that take less of the total time than this."},
     {"edge-threshold", 'e', OPTION_REAL, "PERCENT", FIELD(edge_threshold), NULL,
      "Leave out calls that take less of the total time than this."},
+    {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
+    {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
     {"root", 'z', OPTION_TEXT, "GLOB", FIELD(root), NULL,
      "Only what these functions call, directly or not. Names are module:line:function."},
     {"leaf", 'l', OPTION_TEXT, "GLOB", FIELD(leaf), NULL,
@@ -116,7 +120,7 @@ static const struct option options[] = {
 static const struct {
     const char *name;
     enum dot_writer_measure measure;
-} measure_names[] = {
+} label_names[] = {
     {"self-time", DOT_WRITER_SELF_TIME},
     {"self-time-percentage", DOT_WRITER_SELF_SHARE},
     {"total-time", DOT_WRITER_TOTAL_TIME},
@@ -125,9 +129,9 @@ static const struct {
 
 static int find_measure(const char *name, enum dot_writer_measure *measure, struct err *err)
 {
-    for (size_t i = 0; i < sizeof measure_names / sizeof measure_names[0]; i++)
-        if (strcmp(measure_names[i].name, name) == 0) {
-            *measure = measure_names[i].measure;
+    for (size_t i = 0; i < sizeof label_names / sizeof label_names[0]; i++)
+        if (strcmp(label_names[i].name, name) == 0) {
+            *measure = label_names[i].measure;
             return 0;
         }
     return err_set(err,
@@ -234,7 +238,7 @@ static int prune(struct callgraph *graph, const struct graph_values *values, str
 static int read_source(const struct graph_values *values, int argc, char **argv, struct source *source,
                        struct err *err)
 {
-    struct selection everything = {0};
+    struct selection selection = {0};
 
     if (input_read_all(argc, argv, &source->recording, &source->name, err) != 0)
         return -1;
@@ -242,7 +246,9 @@ static int read_source(const struct graph_values *values, int argc, char **argv,
         return -1;
     if (native_stacks_name(&source->recording, false, err) != 0)
         return -1;
-    if (callgraph_build(&source->recording, &everything, &source->graph, err) != 0)
+    if (selection_options_choose(values->measure, values->range, &source->recording, &selection, err) != 0)
+        return -1;
+    if (callgraph_build(&source->recording, &selection, &source->graph, err) != 0)
         return -1;
     if (source->graph.function_count == 0)
         return err_set(err, "%s holds no calls: there is nothing to draw", source->name);
@@ -251,11 +257,16 @@ static int read_source(const struct graph_values *values, int argc, char **argv,
 
 /* ---- output ---- */
 
-static void put_details(struct bytes *out, const struct callgraph_function *function)
+static void put_details(struct bytes *out, enum measure measure, const struct callgraph_function *function)
 {
-    bytes_putf(out, "\t%.2f%% %.9g s\t(%.2f%% %.9g s)\t%llu calls\t", function->total_share * 100,
-               (double)function->total_ns / 1e9, function->self_share * 100, (double)function->self_ns / 1e9,
-               (unsigned long long)function->calls);
+    if (measure_is_memory(measure))
+        bytes_putf(out, "\t%.2f%% %s\t(%.2f%% %s)\t", function->total_share * 100,
+                   measure_quantity(measure, function->total).text, function->self_share * 100,
+                   measure_quantity(measure, function->self).text);
+    else
+        bytes_putf(out, "\t%.2f%% %.9g s\t(%.2f%% %.9g s)\t%llu calls\t", function->total_share * 100,
+                   (double)function->total / 1e9, function->self_share * 100, (double)function->self / 1e9,
+                   (unsigned long long)function->calls);
     dot_text_put_visible(out, function->file, DOT_TEXT_NAME_MAX);
 }
 
@@ -271,7 +282,7 @@ static int list_functions(const struct callgraph *graph, const char *selector, s
             continue;
         dot_text_put_visible(&out, function->name, DOT_TEXT_NAME_MAX);
         if (detailed)
-            put_details(&out, function);
+            put_details(&out, graph->measure, function);
         bytes_put_u8(&out, '\n');
     }
     int result = out.failed ? err_set(err, "out of memory while listing functions")
@@ -284,7 +295,11 @@ static void put_summary(struct bytes *title, const struct source *source)
 {
     const struct callgraph *graph = &source->graph;
 
-    bytes_putf(title, "%s: %.4g s", source->name, (double)graph->self_total_ns / 1e9);
+    if (measure_is_memory(graph->measure))
+        bytes_putf(title, "%s: %s %s", source->name, measure_quantity(graph->measure, graph->self_total).text,
+                   measure_words(graph->measure));
+    else
+        bytes_putf(title, "%s: %.4g s", source->name, (double)graph->self_total / 1e9);
     if (graph->total_calls)
         bytes_putf(title, " in %llu calls", (unsigned long long)graph->total_calls);
     uint32_t kept = callgraph_kept_functions(graph);

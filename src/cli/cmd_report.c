@@ -14,6 +14,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/selection_options.h"
 #include "export/report_json.h"
 #include "export/sources.h"
 #include "export/table_csv.h"
@@ -30,6 +31,7 @@ struct values {
     int64_t depth;
     const char *by;
     const char *process, *thread;
+    const char *measure, *range;
     bool idle, gil, internals;
     bool strip_dirs, full_filenames;
     bool findings;
@@ -43,7 +45,7 @@ static const struct values defaults = {
     .findings = true, .min_percent = REPORT_TEXT_MIN_PERCENT, .by = "function", .unit = LINES_TEXT_UNIT_S};
 
 /* In the order of enum group_by. */
-static const char *const groupings[] = {"function", "module", "file", "thread", "process", NULL};
+static const char *const groupings[] = {"function", "module", "file", "thread", "process", "line", NULL};
 
 #define FIELD(name) offsetof(struct values, name)
 
@@ -56,13 +58,14 @@ static const struct option options[] = {
     {"bottom-up", 'b', OPTION_FLAG, NULL, FIELD(bottom_up), NULL,
      "Show the costliest functions, each with its chains of callers."},
     {"by", 0, OPTION_CHOICE, "WHAT", FIELD(by), groupings,
-     "One row for each function, module, file, thread or process."},
+     "One row for each function, module, file, thread, process or line."},
     {"findings", 0, OPTION_FLAG, NULL, FIELD(findings), NULL, "Leave the findings out."},
     {"Which rows", .kind = OPTION_HEADING},
     {"sort", 's', OPTION_LIST, "KEY", FIELD(sort), NULL,
      "Order by calls, cumulative, filename, line, name, nfl, pcalls, stdname or tottime, or a beginning of "
      "one; "
-     "may be repeated. Without it: tottime, the time in the function itself."},
+     "may be repeated. Without it: tottime, the time in the function itself. Of memory also by peak, total, "
+     "leaked, temporary or count, which is then what is shown."},
     {"reverse", 0, OPTION_FLAG, NULL, FIELD(reverse), NULL, "Turn the order round."},
     {"restrict", 'r', OPTION_LIST, "WHAT", FIELD(restrictions), NULL,
      "Keep a number of rows (10), a fraction (0.1), or those that match a regular expression; may be "
@@ -75,6 +78,8 @@ static const struct option options[] = {
     {"depth", 0, OPTION_NUMBER, "N", FIELD(depth), NULL, "Cut a tree N calls deep."},
     {"process", 0, OPTION_TEXT, "PID", FIELD(process), NULL, "Only this process."},
     {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
+    {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
+    {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Of samples: only those of threads that held the GIL."},
     {"internals", 0, OPTION_FLAG, NULL, FIELD(internals), NULL, CONVERSION_INTERNALS_HELP},
@@ -165,11 +170,28 @@ static int find_thread(const struct recording *recording, const char *text, stru
     return 0;
 }
 
+/* Of memory the measures are keys, too: the last one says what is shown, the other keys how it is ordered. */
+static const char *choose_keys(const struct values *values, const struct recording *recording,
+                               struct report_options *report)
+{
+    const char *measure = values->measure;
+    report->sort = values->sort.items;
+    for (size_t i = 0; i < values->sort.count; i++) {
+        enum measure found;
+        const char *key = values->sort.items[i];
+        bool named = measure_find(key, &found, NULL) == 0 && measure_is_memory(found);
+        if (named && measure_has_memory(recording))
+            measure = key;
+        else
+            values->sort.items[report->sort_count++] = key;
+    }
+    return measure;
+}
+
 static int choose(const struct values *values, const struct recording *recording,
                   struct report_options *report, struct err *err)
 {
-    report->sort = values->sort.items;
-    report->sort_count = values->sort.count;
+    const char *measure = choose_keys(values, recording, report);
     report->reverse = values->reverse;
     report->selection.idle = values->idle;
     report->selection.gil = values->gil;
@@ -190,7 +212,9 @@ static int choose(const struct values *values, const struct recording *recording
         return -1;
     if (find_process(recording, values->process, &report->selection, err) < 0)
         return -1;
-    return find_thread(recording, values->thread, &report->selection, err);
+    if (find_thread(recording, values->thread, &report->selection, err) < 0)
+        return -1;
+    return selection_options_choose(measure, values->range, recording, &report->selection, err);
 }
 
 static int put_tree_csv(const struct recording *recording, const struct report_options *report,
@@ -222,8 +246,9 @@ static int put_csv(const struct recording *recording, struct report_options *rep
 {
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
-    if (report->view == REPORT_TABLE && recording->lines_count && report->by != GROUP_MODULE &&
-        report->by != GROUP_FILE)
+    bool lines = recording->lines_count && report->by != GROUP_MODULE && report->by != GROUP_FILE &&
+                 report->by != GROUP_LINE && !measure_is_memory(measure_of(recording, &report->selection));
+    if (report->view == REPORT_TABLE && lines)
         return put_lines_csv(recording, report, out, err);
     struct functions functions;
     struct ranking ranking = {0};
@@ -236,7 +261,7 @@ static int put_csv(const struct recording *recording, struct report_options *rep
     else
         result = report_text_rows(recording, &functions, report, &ranking, NULL, err);
     if (result == 0 && report->view == REPORT_TABLE)
-        table_csv_rows(recording, &ranking, report->by == GROUP_FUNCTION, out);
+        table_csv_rows(recording, &functions, &ranking, report->by == GROUP_FUNCTION, out);
     ranking_clear(&ranking);
     functions_clear(&functions);
     return result;
@@ -291,7 +316,7 @@ static int run(void *given, int argc, char **argv)
 const struct command command_report = {
     .name = "report",
     .group = "Look",
-    .summary = "Say what takes the time: findings, tables, callers, trees",
+    .summary = "Say what takes time or memory: findings, tables, callers, trees",
     .arguments = "[FILE...]",
     .description =
         "Reads .sonde recordings, cProfile files (.prof of any Python), line_profiler files (.lprof), "
@@ -311,11 +336,18 @@ const struct command command_report = {
         "--by process keep apart what is added up otherwise), with the time without Python functions that "
         "the "
         "line called beside the time with them.\n\n"
+        "A recording of memory has tables by what functions allocated themselves (own) and with what they "
+        "called "
+        "(total), with their shares and the number of blocks: alive at the peak, allocated in all, never "
+        "freed, and freed at once; --sort or --measure shows one of them alone. Leaks are what is alive when "
+        "the "
+        "interpreter was taken down, without what it keeps for itself.\n\n"
         "A cProfile file knows who called whom but no whole paths: its tree is an estimate, and says so.",
     .examples = "sonde report\tthe newest recording in this folder\n"
                 "sonde report -s cumulative -n 10 out.prof\tas pstats' sort_stats and print_stats\n"
                 "sonde report --tree --min-percent 5 run.sonde\twhere the time goes, from the program down\n"
                 "sonde report --callers -r 'loads' out.prof\twho called functions whose name matches\n"
+                "sonde report --sort leaked --by line m.sonde\tlines whose memory was never freed\n"
                 "sonde report -z s.lprof*\tas python -m line_profiler -z, the files of all ranks summed\n"
                 "sonde report --by module cpu_*.prof\tthe sum of many files, by module",
     .options = options,

@@ -108,7 +108,7 @@ static int put_lprof(struct job *job, struct err *err)
 static int put_speedscope(struct job *job, struct err *err)
 {
     job->style.full_filenames = true;
-    if (!job->recording->samples_count && !job->recording->calls_count)
+    if (!job->recording->samples_count && !job->recording->calls_count && !measure_has_memory(job->recording))
         return err_set(err,
                        "%s holds no stacks; a flame graph can be estimated from who called whom "
                        "(--format flamegraph)",
@@ -223,6 +223,12 @@ bool conversion_is_text(const struct conversion_format *format)
     return format->text;
 }
 
+/* Whether the format says nothing but times. */
+static bool needs_time(const struct conversion_format *format)
+{
+    return format->put == put_pstats || format->put == put_chrome || format->put == put_lprof;
+}
+
 static int put_to(struct job *job, struct staged *file, struct err *err)
 {
     job->stream.sink = staged_append;
@@ -248,6 +254,11 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
     /* A .sonde file keeps the addresses, so that they can still be named. */
     if (conversion->format->put != put_sonde && native_stacks_name(recording, conversion->internals, err) < 0)
         return -1;
+    if (needs_time(conversion->format) && measure_is_memory(measure_of(recording, &conversion->selection)))
+        return err_set(err,
+                       "%s is about memory, which %s files cannot say; --format flamegraph, speedscope and "
+                       "collapsed can",
+                       name, conversion->format->name);
     if (conversion->format->stacks && functions_are_of_lines(recording))
         return err_set(
             err, "%s holds line times and no stacks; 'sonde report' prints them, --format html shows them",

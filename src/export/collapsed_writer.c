@@ -14,7 +14,7 @@ struct lines {
     const struct frame_style *style;
     struct stream *stream;
     struct bytes path; /* of the node that the walk is at, with a semicolon after each frame */
-    bool sampled;
+    bool sampled;      /* samples are what is counted */
 };
 
 static void clean(uint8_t *at, const uint8_t *end)
@@ -26,7 +26,7 @@ static void clean(uint8_t *at, const uint8_t *end)
 static void put_line(struct lines *lines, const struct tree_node *node)
 {
     struct bytes *out = &lines->stream->out;
-    uint64_t count = lines->sampled ? node->samples : node->self_ns;
+    uint64_t count = lines->sampled ? node->samples : node->self;
     if (!count || !lines->path.size)
         return;
     bytes_put(out, lines->path.data, lines->path.size - 1);
@@ -64,8 +64,10 @@ static void leave(const struct tree *tree, uint32_t at, void *context)
 int collapsed_writer_write(const struct recording *recording, const struct tree *tree,
                            const struct frame_style *style, struct stream *stream, struct err *err)
 {
-    struct lines lines = {
-        .recording = recording, .style = style, .stream = stream, .sampled = tree_is_sampled(recording)};
+    struct lines lines = {.recording = recording,
+                          .style = style,
+                          .stream = stream,
+                          .sampled = tree_is_sampled(recording) && !measure_is_memory(tree->measure)};
     tree_walk(tree, enter, leave, &lines);
     bool failed = lines.path.failed;
     bytes_clear(&lines.path);

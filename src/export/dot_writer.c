@@ -75,6 +75,16 @@ static void put_time(const struct writer *writer, struct bytes *out, double seco
     dot_text_put_visible(out, text, sizeof text);
 }
 
+/* Billions of the measure's unit: seconds, or bytes and blocks as people read them. */
+static void put_amount(const struct writer *writer, struct bytes *out, double billions)
+{
+    enum measure measure = writer->before->measure;
+    if (measure_is_memory(measure))
+        bytes_put_text(out, measure_quantity(measure, (uint64_t)(billions * 1e9 + 0.5)).text);
+    else
+        put_time(writer, out, billions);
+}
+
 static bool is_share(enum dot_writer_measure measure)
 {
     return measure == DOT_WRITER_SELF_SHARE || measure == DOT_WRITER_TOTAL_SHARE;
@@ -85,16 +95,16 @@ static bool is_self(enum dot_writer_measure measure)
     return measure == DOT_WRITER_SELF_TIME || measure == DOT_WRITER_SELF_SHARE;
 }
 
-/* In percent or seconds. */
+/* In percent, or billions of the unit: seconds. */
 static double value_of(const struct callgraph_function *function, enum dot_writer_measure measure)
 {
     switch (measure) {
     case DOT_WRITER_SELF_TIME:
-        return (double)function->self_ns / 1e9;
+        return (double)function->self / 1e9;
     case DOT_WRITER_SELF_SHARE:
         return function->self_share * 100;
     case DOT_WRITER_TOTAL_TIME:
-        return (double)function->total_ns / 1e9;
+        return (double)function->total / 1e9;
     case DOT_WRITER_TOTAL_SHARE:
         return function->total_share * 100;
     }
@@ -108,7 +118,7 @@ static void put_measure(struct writer *writer, const struct callgraph_function *
     if (is_share(measure))
         bytes_putf(&writer->text, "%.2f%%", value_of(function, measure));
     else
-        put_time(writer, &writer->text, value_of(function, measure));
+        put_amount(writer, &writer->text, value_of(function, measure));
     bytes_put_text(&writer->text, is_self(measure) ? ")" : "");
 }
 
@@ -149,7 +159,7 @@ static void put_difference(struct writer *writer, const struct drawing_function 
 
     if (!is_share(measure)) {
         bytes_put_text(&writer->text, change < 0 ? " -" : " +");
-        put_time(writer, &writer->text, fabs(change));
+        put_amount(writer, &writer->text, fabs(change));
         return;
     }
     bool shown =
@@ -233,8 +243,13 @@ static void put_node_tooltip(struct writer *writer, const struct callgraph_funct
     dot_text_put_visible(&writer->text, function->file, DOT_TEXT_NAME_MAX);
     if (function->line)
         bytes_putf(&writer->text, ":%u", function->line);
-    bytes_putf(&writer->text, "\n%.9g s in total, %.9g s of its own", (double)function->total_ns / 1e9,
-               (double)function->self_ns / 1e9);
+    if (measure_is_memory(writer->before->measure))
+        bytes_putf(&writer->text, "\n%s in total, %s of its own",
+                   measure_quantity(writer->before->measure, function->total).text,
+                   measure_quantity(writer->before->measure, function->self).text);
+    else
+        bytes_putf(&writer->text, "\n%.9g s in total, %.9g s of its own", (double)function->total / 1e9,
+                   (double)function->self / 1e9);
     if (function->primitive_calls != function->calls)
         bytes_putf(&writer->text, "\n%llu of the calls were recursive",
                    (unsigned long long)(function->calls - function->primitive_calls));
@@ -311,7 +326,7 @@ static bool is_recursive(const struct drawing *drawing, const struct drawing_cal
     const struct callgraph_function *callee = main_side(&drawing->functions[call->callee]);
     bool together = call->before && caller->cycle && caller->cycle == callee->cycle;
 
-    return call->caller == call->callee || (together && callee->total_ns >= caller->total_ns);
+    return call->caller == call->callee || (together && callee->total >= caller->total);
 }
 
 static void write_edge(struct writer *writer, const struct drawing *drawing, const struct drawing_call *call)

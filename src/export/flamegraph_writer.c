@@ -101,7 +101,7 @@ static void make_label(struct picture *picture, uint32_t at)
 static uint64_t value_of(const struct picture *picture, uint32_t at)
 {
     const struct tree_node *node = &picture->tree->nodes[at];
-    return picture->by_samples ? node->total_samples : node->total_ns;
+    return picture->by_samples ? node->total_samples : node->total;
 }
 
 static bool is_drawn(const struct picture *picture, uint32_t at)
@@ -171,14 +171,15 @@ static void put_figures(struct picture *picture, const struct tree_node *node)
 {
     struct bytes *out = &picture->stream->out;
     const struct tree_node *root = &picture->tree->nodes[0];
-    double whole = picture->by_samples ? (double)root->total_samples : (double)root->total_ns;
-    double total = picture->by_samples ? (double)node->total_samples : (double)node->total_ns;
-    double own = picture->by_samples ? (double)node->samples : (double)node->self_ns;
+    double whole = picture->by_samples ? (double)root->total_samples : (double)root->total;
+    double total = picture->by_samples ? (double)node->total_samples : (double)node->total;
+    double own = picture->by_samples ? (double)node->samples : (double)node->self;
     bytes_putf(out, "\n%.2f%%", total / whole * 100);
-    if (!picture->by_samples)
-        bytes_putf(out, ", %s", quantity_duration((double)node->total_ns).text);
+    if (!picture->by_samples && measure_unit(picture->tree->measure) != MEASURE_BLOCKS)
+        bytes_putf(out, ", %s", measure_quantity(picture->tree->measure, node->total).text);
     if (root->total_samples)
-        bytes_putf(out, ", %s sample%s", quantity_count(node->total_samples).text,
+        bytes_putf(out, ", %s %s%s", quantity_count(node->total_samples).text,
+                   measure_is_memory(picture->tree->measure) ? "block" : "sample",
                    node->total_samples == 1 ? "" : "s");
     if (node->calls)
         bytes_putf(out, ", %s call%s", quantity_count(node->calls).text, node->calls == 1 ? "" : "s");
@@ -246,8 +247,13 @@ static void put_subtitle(struct picture *picture)
     struct bytes *out = &picture->stream->out;
     const struct tree_node *root = &picture->tree->nodes[0];
     const char *rate = recording_meta(picture->recording, "rate_hz");
-    bytes_put_text(out, quantity_duration((double)root->total_ns).text);
-    if (root->total_samples) {
+    enum measure measure = picture->tree->measure;
+    bytes_put_text(out, measure_quantity(measure, root->total).text);
+    if (measure_is_memory(measure)) {
+        bytes_putf(out, " %s", measure_words(measure));
+        if (measure_unit(measure) == MEASURE_BYTES)
+            bytes_putf(out, " in %s blocks", quantity_count(root->total_samples).text);
+    } else if (root->total_samples) {
         bytes_putf(out, " in %s samples", quantity_count(root->total_samples).text);
         if (rate) {
             bytes_put_text(out, " at ");
@@ -325,9 +331,10 @@ int flamegraph_writer_write(const struct recording *recording, const struct tree
                               .style = style,
                               .options = options,
                               .stream = stream,
-                              .by_samples = tree->nodes[0].total_ns == 0};
+                              .by_samples = tree->nodes[0].total == 0};
     if (value_of(&picture, 0) == 0)
-        return err_set(err, "there is nothing to draw: no time was recorded here%s",
+        return err_set(err, "there is nothing to draw: no %s was recorded here%s",
+                       measure_is_memory(tree->measure) ? "memory of this measure" : "time",
                        recording->samples_count ? " in which a thread ran (--idle takes idle ones, too)"
                                                 : "");
     choose_cutoff(&picture);

@@ -49,8 +49,8 @@ static void sum_edges(struct labels *labels)
         }
         last->calls += edge->calls;
         last->primitive_calls += edge->primitive_calls;
-        last->self_ns += edge->self_ns;
-        last->total_ns += edge->total_ns;
+        last->self += edge->self;
+        last->total += edge->total;
     }
     labels->edge_count = kept;
 }
@@ -65,8 +65,8 @@ static bool fill_rows(struct labels *labels, const struct recording *recording,
             return false;
         labels->rows[label].calls += row->calls + row->total_samples;
         labels->rows[label].primitive_calls += row->primitive_calls + row->total_samples;
-        labels->rows[label].self_ns += row->self_ns;
-        labels->rows[label].total_ns += row->total_ns;
+        labels->rows[label].self += row->self;
+        labels->rows[label].total += row->total;
     }
     return true;
 }
@@ -164,8 +164,8 @@ static void put_caller(struct bytes *out, const struct edge_row *edge, bool coun
     put_tuple(out, 4);
     put_integer(out, edge->calls); /* callers: all calls first; functions: primitive calls first */
     put_integer(out, edge->primitive_calls);
-    put_seconds(out, edge->self_ns);
-    put_seconds(out, edge->total_ns);
+    put_seconds(out, edge->self);
+    put_seconds(out, edge->total);
 }
 
 static void put_function(struct bytes *out, const struct function_row *row)
@@ -173,8 +173,8 @@ static void put_function(struct bytes *out, const struct function_row *row)
     put_tuple(out, 5);
     put_integer(out, row->primitive_calls);
     put_integer(out, row->calls);
-    put_seconds(out, row->self_ns);
-    put_seconds(out, row->total_ns);
+    put_seconds(out, row->self);
+    put_seconds(out, row->total);
 }
 
 static void put_all(struct bytes *out, const struct recording *recording, const struct labels *labels)

@@ -1,7 +1,11 @@
 #include "export/report_json.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "analyse/findings.h"
 #include "analyse/functions.h"
+#include "analyse/heap_totals.h"
 #include "analyse/labels.h"
 #include "analyse/line_table.h"
 #include "base/err.h"
@@ -16,6 +20,9 @@ struct document {
     struct tree tree;
     struct findings findings;
     struct line_table lines;
+    bool has_memory;
+    struct heap_totals memory;
+    struct heap_histogram sizes;
     struct json json;
 };
 
@@ -45,6 +52,21 @@ static void put_index(struct document *document, uint32_t code)
     json_signed(&document->json, row ? row - document->functions.rows : -1);
 }
 
+/* A field whose name ends in the unit: "total_ns", "total_bytes". */
+static void put_amount(struct document *document, const char *name, uint64_t amount)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s_%s", name, measure_suffix(document->functions.measure));
+    put_number(&document->json, key, amount);
+}
+
+static const char *sample_name(const struct document *document, bool total)
+{
+    if (measure_is_memory(document->functions.measure))
+        return total ? "total_count" : "count";
+    return total ? "total_samples" : "samples";
+}
+
 static void put_run(struct document *document)
 {
     struct json *json = &document->json;
@@ -58,11 +80,13 @@ static void put_run(struct document *document)
                    document->recording->metas[i].value);
     json_end_object(json);
     json_line(json);
-    put_number(json, "total_ns", document->functions.total_ns);
+    json_key(json, "measure");
+    json_string(json, measure_name(document->functions.measure));
+    put_amount(document, "total", document->functions.total);
     put_number(json, "total_calls", document->functions.total_calls);
     put_number(json, "total_primitive_calls", document->functions.total_primitive_calls);
     if (document->functions.sampled)
-        put_number(json, "total_samples", document->functions.total_samples);
+        put_number(json, sample_name(document, true), document->functions.total_samples);
 }
 
 static void put_findings(struct document *document)
@@ -138,19 +162,24 @@ static void put_owners(struct document *document)
     json_end_array(&document->json);
 }
 
-static void put_times(struct json *json, uint64_t calls, uint64_t primitive_calls, uint64_t self_ns,
-                      uint64_t total_ns)
-{
-    put_number(json, "calls", calls);
-    put_number(json, "primitive_calls", primitive_calls);
-    put_number(json, "self_ns", self_ns);
-    put_number(json, "total_ns", total_ns);
-}
+/* What rows of functions and of pairs say alike. */
+struct figures {
+    uint64_t calls, primitive_calls, samples, total_samples, self, total;
+};
 
-static void put_samples(struct json *json, uint64_t samples, uint64_t total_samples)
+static void put_figures(struct document *document, struct figures figures)
 {
-    put_number(json, "samples", samples);
-    put_number(json, "total_samples", total_samples);
+    struct json *json = &document->json;
+    if (!measure_is_memory(document->functions.measure)) {
+        put_number(json, "calls", figures.calls);
+        put_number(json, "primitive_calls", figures.primitive_calls);
+    }
+    put_amount(document, "self", figures.self);
+    put_amount(document, "total", figures.total);
+    if (document->functions.sampled) {
+        put_number(json, sample_name(document, false), figures.samples);
+        put_number(json, sample_name(document, true), figures.total_samples);
+    }
 }
 
 static void put_function(struct document *document, const struct function_row *row)
@@ -173,9 +202,8 @@ static void put_function(struct document *document, const struct function_row *r
         json_key(json, "throttled");
         json_bool(json, true);
     }
-    put_times(json, row->calls, row->primitive_calls, row->self_ns, row->total_ns);
-    if (document->functions.sampled)
-        put_samples(json, row->samples, row->total_samples);
+    put_figures(document, (struct figures){row->calls, row->primitive_calls, row->samples, row->total_samples,
+                                           row->self, row->total});
     json_end_object(json);
     bytes_clear(&module);
 }
@@ -197,9 +225,8 @@ static void put_functions(struct document *document)
         put_index(document, edge->caller);
         json_key(json, "callee");
         put_index(document, edge->callee);
-        put_times(json, edge->calls, edge->primitive_calls, edge->self_ns, edge->total_ns);
-        if (functions->sampled)
-            put_samples(json, edge->samples, edge->total_samples);
+        put_figures(document, (struct figures){edge->calls, edge->primitive_calls, edge->samples,
+                                               edge->total_samples, edge->self, edge->total});
         json_end_object(json);
     }
     json_end_array(json);
@@ -219,8 +246,8 @@ static void put_tree(struct document *document)
         json_unsigned(json, node->parent);
         put_index(document, node->code);
         json_unsigned(json, node->calls);
-        json_unsigned(json, node->self_ns);
-        json_unsigned(json, node->total_ns);
+        json_unsigned(json, node->self);
+        json_unsigned(json, node->total);
         if (document->functions.sampled) {
             json_unsigned(json, node->samples);
             json_unsigned(json, node->total_samples);
@@ -270,6 +297,37 @@ static void put_lines(struct document *document)
     json_end_array(json);
 }
 
+static void put_memory(struct document *document)
+{
+    struct json *json = &document->json;
+    const struct heap_totals *memory = &document->memory;
+    json_line(json);
+    json_key(json, "memory");
+    json_begin_object(json);
+    for (enum measure measure = MEASURE_PEAK; measure <= MEASURE_TEMPORARY; measure++) {
+        char key[32];
+        snprintf(key, sizeof key, "%s_bytes", measure_name(measure));
+        put_number(json, key, memory->of[measure].bytes);
+        snprintf(key, sizeof key, "%s_count", measure_name(measure));
+        put_number(json, key, memory->of[measure].count);
+    }
+    put_number(json, "kept_bytes", memory->kept.bytes);
+    put_number(json, "arena_bytes", memory->arenas.bytes);
+    put_number(json, "peak_ns", memory->peak_ns);
+    json_key(json, "sampled");
+    json_bool(json, memory->sampled);
+    begin_list(json, "sizes");
+    for (uint32_t i = 0; i < document->sizes.count; i++) {
+        json_begin_object(json);
+        put_number(json, "from_bytes", document->sizes.rows[i].floor_bytes);
+        put_number(json, "count", document->sizes.rows[i].count);
+        put_number(json, "total_bytes", document->sizes.rows[i].total_bytes);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void put_notes(struct document *document)
 {
     struct json *json = &document->json;
@@ -306,6 +364,8 @@ static void put_document(struct document *document)
     put_owners(document);
     put_functions(document);
     put_tree(document);
+    if (document->has_memory)
+        put_memory(document);
     if (document->lines.function_count)
         put_lines(document);
     json_line(&document->json);
@@ -316,7 +376,8 @@ static void put_document(struct document *document)
 int report_json_put(const struct recording *recording, const struct selection *selection, struct bytes *out,
                     struct err *err)
 {
-    struct document document = {.recording = recording, .json = {.out = out}};
+    struct document document = {
+        .recording = recording, .has_memory = measure_has_memory(recording), .json = {.out = out}};
     int result = functions_build(recording, selection, &document.functions, err);
     if (result == 0)
         result =
@@ -325,6 +386,10 @@ int report_json_put(const struct recording *recording, const struct selection *s
         result = tree_build(recording, selection, &document.tree, err);
     if (result == 0)
         result = line_table_build(recording, selection, GROUP_THREAD, &document.lines, err);
+    if (result == 0 && document.has_memory)
+        result = heap_totals_build(recording, selection, &document.memory, err);
+    if (result == 0 && document.has_memory)
+        result = heap_totals_histogram(recording, selection, &document.sizes, err);
     if (result == 0)
         put_document(&document);
     if (result == 0 && out->failed)
@@ -333,5 +398,6 @@ int report_json_put(const struct recording *recording, const struct selection *s
     functions_clear(&document.functions);
     tree_clear(&document.tree);
     line_table_clear(&document.lines);
+    free(document.sizes.rows);
     return result;
 }

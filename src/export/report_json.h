@@ -1,7 +1,8 @@
 /*
  * report_json: everything a report can show, as one JSON document: run, processes, threads, functions, edges,
- * tree, findings, notes, damage. Times are integer nanoseconds. Functions are named by their index in
- * "functions"; the tree is a list of rows [parent, function, calls, self_ns, total_ns] in which a parent comes
+ * tree, findings, notes, damage, memory. Times are integer nanoseconds; names of fields end in the unit of the measure
+ * that was asked for (self_ns, self_bytes). Functions are named by their index in
+ * "functions"; the tree is a list of rows [parent, function, calls, self, total] in which a parent comes
  * before its children and row 0 is the root (its function is -1).
  */
 #ifndef SONDE_EXPORT_REPORT_JSON_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/timeline.h"
-#include "analyse/tree.h"
+#include "analyse/weights.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "export/frames.h"
@@ -20,7 +20,10 @@ struct document {
     struct timeline_axis axis;
     struct stream *stream;
     struct json json;
-    uint32_t *stack; /* room for the deepest: frames, leaf first */
+    enum measure measure;
+    uint32_t *stack;       /* room for the deepest: frames, leaf first */
+    struct weight *stacks; /* that have no order in time */
+    uint32_t stack_count, stack_capacity;
     uint64_t *weights;
     uint32_t weight_count, weight_capacity;
     bool failed; /* memory ran out */
@@ -65,7 +68,7 @@ static void put_frames(struct document *document)
 }
 
 /* Weights stand after all samples in the file, so they are kept meanwhile. */
-static void keep_weight(struct document *document, uint64_t weight_ns)
+static void keep_weight(struct document *document, uint64_t weight)
 {
     if (document->weight_count == document->weight_capacity) {
         uint32_t capacity = document->weight_capacity * 2 + 1024;
@@ -77,10 +80,10 @@ static void keep_weight(struct document *document, uint64_t weight_ns)
         document->weights = weights;
         document->weight_capacity = capacity;
     }
-    document->weights[document->weight_count++] = weight_ns;
+    document->weights[document->weight_count++] = weight;
 }
 
-static void put_stack(struct document *document, uint32_t node, uint64_t weight_ns)
+static void put_stack(struct document *document, uint32_t node, uint64_t weight)
 {
     struct json *json = &document->json;
     uint32_t depth = 0;
@@ -91,7 +94,7 @@ static void put_stack(struct document *document, uint32_t node, uint64_t weight_
     while (depth--)
         json_unsigned(json, document->stack[depth]);
     json_end_array(json);
-    keep_weight(document, weight_ns);
+    keep_weight(document, weight);
     stream_drain(document->stream);
 }
 
@@ -114,6 +117,7 @@ static void put_thread_name(struct document *document, uint32_t id)
 
 static void begin_profile(struct document *document, uint32_t thread)
 {
+    static const char *const units[] = {"nanoseconds", "bytes", "none"};
     struct json *json = &document->json;
     document->weight_count = 0;
     json_line(json);
@@ -122,14 +126,14 @@ static void begin_profile(struct document *document, uint32_t thread)
     json_string(json, "sampled");
     put_thread_name(document, thread);
     json_key(json, "unit");
-    json_string(json, "nanoseconds");
+    json_string(json, units[measure_unit(document->measure)]);
     json_key(json, "startValue");
     json_unsigned(json, 0);
     json_key(json, "samples");
     json_begin_array(json);
 }
 
-static void end_profile(struct document *document, uint64_t end_ns)
+static void end_profile(struct document *document, uint64_t end)
 {
     struct json *json = &document->json;
     json_end_array(json);
@@ -143,7 +147,7 @@ static void end_profile(struct document *document, uint64_t end_ns)
     json_end_array(json);
     json_line(json);
     json_key(json, "endValue");
-    json_unsigned(json, end_ns);
+    json_unsigned(json, end);
     json_end_object(json);
 }
 
@@ -173,25 +177,58 @@ static void put_timeline(struct document *document, uint32_t thread)
     end_profile(document, document->axis.end_ns - document->axis.begin_ns);
 }
 
-/* Rows of one thread are neighbours, by node: parents come before their callees. */
-static uint32_t put_calls(struct document *document, uint32_t first)
+static int keep_stack(struct document *document, const struct weight *weight)
 {
-    const struct recording *recording = document->recording;
-    uint32_t thread = recording->calls[first].thread, at = first;
-    uint64_t end_ns = 0;
-    bool shown = tree_selection_has(document->selection, recording, thread);
-    if (shown)
-        begin_profile(document, thread);
-    for (; at < recording->calls_count && recording->calls[at].thread == thread; at++) {
-        const struct call_row *row = &recording->calls[at];
-        if (!shown || !row->self_ns)
-            continue;
-        put_stack(document, row->node, row->self_ns);
-        end_ns += row->self_ns;
+    if (document->stack_count == document->stack_capacity) {
+        uint32_t capacity = document->stack_capacity * 2 + 1024;
+        struct weight *stacks = realloc(document->stacks, capacity * sizeof *stacks);
+        if (!stacks)
+            return -1;
+        document->stacks = stacks;
+        document->stack_capacity = capacity;
     }
-    if (shown)
-        end_profile(document, end_ns);
+    document->stacks[document->stack_count++] = *weight;
+    return 0;
+}
+
+static void take_weight(const struct weight *weight, void *context)
+{
+    struct document *document = context;
+    if (weight->node && weight->amount && keep_stack(document, weight) < 0)
+        document->failed = true;
+}
+
+static int by_thread_and_node(const void *left, const void *right)
+{
+    const struct weight *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* Sums have no order in time: a thread's stacks stand by node, parents before their callees. */
+static uint32_t put_sums(struct document *document, uint32_t first)
+{
+    uint32_t thread = document->stacks[first].thread, at = first;
+    uint64_t end = 0;
+    begin_profile(document, thread);
+    for (; at < document->stack_count && document->stacks[at].thread == thread; at++) {
+        put_stack(document, document->stacks[at].node, document->stacks[at].amount);
+        end += document->stacks[at].amount;
+    }
+    end_profile(document, end);
     return at;
+}
+
+static void put_all_sums(struct document *document)
+{
+    struct err err = {0};
+    if (weights_each(document->recording, document->selection, take_weight, document, &err) < 0)
+        document->failed = true;
+    if (document->stack_count)
+        qsort(document->stacks, document->stack_count, sizeof *document->stacks, by_thread_and_node);
+    for (uint32_t i = 0; i < document->stack_count && !document->failed;)
+        i = put_sums(document, i);
 }
 
 static void put_profiles(struct document *document)
@@ -200,13 +237,12 @@ static void put_profiles(struct document *document)
     json_line(&document->json);
     json_key(&document->json, "profiles");
     json_begin_array(&document->json);
-    if (tree_is_sampled(recording)) {
+    if (tree_is_sampled(recording) && !measure_is_memory(document->measure)) {
         document->axis = timeline_axis(recording);
         for (uint32_t i = 0; i < recording->threads_count; i++)
             put_timeline(document, i);
     } else {
-        for (uint32_t i = 0; i < recording->calls_count;)
-            i = put_calls(document, i);
+        put_all_sums(document);
     }
     json_end_array(&document->json);
 }
@@ -237,6 +273,7 @@ int speedscope_writer_write(const struct recording *recording, const struct sele
     struct document document = {.recording = recording,
                                 .selection = selection,
                                 .style = style,
+                                .measure = measure_of(recording, selection),
                                 .stream = stream,
                                 .json = {.out = &stream->out}};
     if (frames_build(recording, style, &document.frames, err) < 0)
@@ -246,6 +283,7 @@ int speedscope_writer_write(const struct recording *recording, const struct sele
     if (!document.failed)
         put_document(&document, name);
     free(document.stack);
+    free(document.stacks);
     free(document.weights);
     frames_clear(&document.frames);
     return document.failed ? err_set(err, "not enough memory for the speedscope file") : 0;

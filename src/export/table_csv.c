@@ -32,30 +32,33 @@ static void put_code(const struct recording *recording, uint32_t id, struct byte
     put_text(qualname[0] ? qualname : recording_text(recording, code->name), out);
 }
 
-/* The first two columns count calls, or in sampled recordings samples. */
-static const char *count_names(const struct recording *recording)
+/* The first two columns count calls, in sampled recordings samples, of memory blocks; then come the amounts. */
+static void put_number_names(const struct functions *functions, struct bytes *out)
 {
-    return tree_is_sampled(recording) ? "samples,total_samples" : "calls,primitive_calls";
+    const char *counts = measure_is_memory(functions->measure) ? "blocks,total_blocks"
+                         : functions->sampled                  ? "samples,total_samples"
+                                                               : "calls,primitive_calls";
+    const char *suffix = measure_suffix(functions->measure);
+    bytes_putf(out, "%s,self_%s,total_%s,", counts, suffix, suffix);
 }
 
-static void put_numbers(uint64_t calls, uint64_t primitive_calls, uint64_t self_ns, uint64_t total_ns,
+static void put_numbers(uint64_t calls, uint64_t primitive_calls, uint64_t self, uint64_t total,
                         struct bytes *out)
 {
-    bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, calls, primitive_calls, self_ns,
-               total_ns);
+    bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, calls, primitive_calls, self, total);
 }
 
-void table_csv_rows(const struct recording *recording, const struct ranking *ranking, bool functions,
-                    struct bytes *out)
+void table_csv_rows(const struct recording *recording, const struct functions *functions,
+                    const struct ranking *ranking, bool are_functions, struct bytes *out)
 {
-    bytes_putf(out, "%s,self_ns,total_ns,%s\n", count_names(recording),
-               functions ? "file,line,function" : "group");
+    put_number_names(functions, out);
+    bytes_put_text(out, are_functions ? "file,line,function\n" : "group\n");
     for (uint32_t i = 0; i < ranking->count; i++) {
         const struct ranking_row *row = &ranking->rows[i];
-        put_numbers(row->calls + row->samples, row->primitive_calls + row->total_samples, row->self_ns,
-                    row->total_ns, out);
+        put_numbers(row->calls + row->samples, row->primitive_calls + row->total_samples, row->self,
+                    row->total, out);
         bytes_put_u8(out, ',');
-        if (functions)
+        if (are_functions)
             put_code(recording, row->id, out);
         else
             put_text(row->label, out);
@@ -65,14 +68,12 @@ void table_csv_rows(const struct recording *recording, const struct ranking *ran
 
 void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out)
 {
-    bytes_putf(out,
-               "%s,self_ns,total_ns,caller_file,caller_line,caller_function,"
-               "callee_file,callee_line,callee_function\n",
-               count_names(recording));
+    put_number_names(functions, out);
+    bytes_put_text(out, "caller_file,caller_line,caller_function,callee_file,callee_line,callee_function\n");
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
-        put_numbers(edge->calls + edge->samples, edge->primitive_calls + edge->total_samples, edge->self_ns,
-                    edge->total_ns, out);
+        put_numbers(edge->calls + edge->samples, edge->primitive_calls + edge->total_samples, edge->self,
+                    edge->total, out);
         bytes_put_u8(out, ',');
         put_code(recording, edge->caller, out);
         bytes_put_u8(out, ',');
@@ -93,7 +94,7 @@ static void put_node(const struct tree *tree, uint32_t at, void *context)
     if (!at)
         return;
     bytes_putf(lines->out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", at, node->parent, node->depth,
-               node->calls + node->total_samples, node->self_ns, node->total_ns);
+               node->calls + node->total_samples, node->self, node->total);
     put_code(lines->recording, node->code, lines->out);
     bytes_put_u8(lines->out, '\n');
 }
@@ -101,8 +102,11 @@ static void put_node(const struct tree *tree, uint32_t at, void *context)
 void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out)
 {
     struct lines lines = {recording, out};
-    bytes_putf(out, "node,parent,depth,%s,self_ns,total_ns,file,line,function\n",
-               tree_is_sampled(recording) ? "total_samples" : "calls");
+    const char *count = measure_is_memory(tree->measure) ? "total_blocks"
+                        : tree_is_sampled(recording)     ? "total_samples"
+                                                         : "calls";
+    const char *suffix = measure_suffix(tree->measure);
+    bytes_putf(out, "node,parent,depth,%s,self_%s,total_%s,file,line,function\n", count, suffix, suffix);
     tree_walk(tree, put_node, NULL, &lines);
 }
 

@@ -1,6 +1,6 @@
 /*
  * table_csv: a report's tables as comma-separated values (RFC 4180 quoting, one header line, times in integer
- * nanoseconds). Text that is not UTF-8 is left as it was recorded.
+ * nanoseconds, memory in bytes). Text that is not UTF-8 is left as it was recorded.
  */
 #ifndef SONDE_EXPORT_TABLE_CSV_H
 #define SONDE_EXPORT_TABLE_CSV_H
@@ -16,9 +16,10 @@ struct line_table;
 struct recording;
 struct tree;
 
-/* One line for each row, in the table's order. `functions`: whether rows are functions (else groups). */
-void table_csv_rows(const struct recording *recording, const struct ranking *ranking, bool functions,
-                    struct bytes *out);
+/* One line for each row, in the table's order. `functions`: what they are of;
+ * `are_functions`: whether rows are functions (else groups). */
+void table_csv_rows(const struct recording *recording, const struct functions *functions,
+                    const struct ranking *ranking, bool are_functions, struct bytes *out);
 /* One line for each caller → callee pair, by callee, then caller. */
 void table_csv_edges(const struct recording *recording, const struct functions *functions, struct bytes *out);
 /* One line for each node, depth first, hottest first, with its number and its parent's. */

@@ -1,4 +1,4 @@
-/* groups: the table of functions by module, file, thread or process (`view`) instead. */
+/* groups: the table of functions by module, file, line, thread or process (`view`) instead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +14,8 @@ static const struct {
     const char *name;
     enum group_by by;
 } kinds[] = {
-    {"module", GROUP_MODULE},
-    {"file", GROUP_FILE},
-    {"thread", GROUP_THREAD},
-    {"process", GROUP_PROCESS},
+    {"module", GROUP_MODULE},   {"file", GROUP_FILE}, {"thread", GROUP_THREAD},
+    {"process", GROUP_PROCESS}, {"line", GROUP_LINE},
 };
 
 static enum group_by find(const char *name)
@@ -60,8 +58,8 @@ int groups_query(struct opened *opened, struct opened_recording *row, const stru
     ANSWER_COLUMNS_PUT_REALS(answer, "primitive_calls", rows, ranking.count, primitive_calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "samples", rows, ranking.count, samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, ranking.count, total_samples);
-    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", rows, ranking.count, self_ns);
-    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", rows, ranking.count, total_ns);
+    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", rows, ranking.count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", rows, ranking.count, total);
     int result = put_names(answer, &ranking);
     ranking_clear(&ranking);
     return result < 0 ? err_set(err, "not enough memory for the groups") : 0;

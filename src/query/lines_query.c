@@ -29,10 +29,10 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
         return -1;
     double *self = answer_reals(answer, "self_ns", heat.count);
     for (uint32_t i = 0; self && i < heat.count; i++)
-        self[i] = (double)heat.rows[i].self_ns;
+        self[i] = (double)heat.rows[i].self;
     double *total = answer_reals(answer, "total_ns", heat.count);
     for (uint32_t i = 0; total && i < heat.count; i++)
-        total[i] = (double)heat.rows[i].total_ns;
+        total[i] = (double)heat.rows[i].total;
     double *samples = answer_reals(answer, "samples", heat.count);
     for (uint32_t i = 0; samples && i < heat.count; i++)
         samples[i] = (double)heat.rows[i].samples;

@@ -18,7 +18,7 @@ struct levels {
     /* Arrays of the answer. */
     uint32_t *parent; /* places in `order` */
     uint32_t *code;
-    double *start_ns, *total_ns, *self_ns, *calls;
+    double *start_ns, *total, *self, *calls;
 };
 
 static void levels_clear(struct levels *levels)
@@ -38,8 +38,8 @@ static int levels_alloc(struct levels *levels, struct answer *answer, size_t cou
     levels->parent = answer_numbers(answer, "parent", count);
     levels->code = answer_numbers(answer, "code", count);
     levels->start_ns = answer_reals(answer, "start", count);
-    levels->total_ns = answer_reals(answer, "total", count);
-    levels->self_ns = answer_reals(answer, "self", count);
+    levels->total = answer_reals(answer, "total", count);
+    levels->self = answer_reals(answer, "self", count);
     levels->calls = answer_reals(answer, "calls", count);
     return 0;
 }
@@ -48,8 +48,8 @@ static void put_node(struct levels *levels, uint32_t place, const struct tree *t
 {
     const struct tree_node *node = &tree->nodes[index];
     levels->code[place] = node->code;
-    levels->total_ns[place] = (double)node->total_ns;
-    levels->self_ns[place] = (double)node->self_ns;
+    levels->total[place] = (double)node->total;
+    levels->self[place] = (double)node->self;
     levels->calls[place] = (double)(node->calls + node->total_samples);
 }
 
@@ -90,7 +90,7 @@ static uint32_t put_children(struct levels *levels, const struct tree *tree, con
         put_node(levels, used, tree, levels->order[used]);
         levels->parent[used] = place;
         levels->start_ns[used] = at_ns;
-        at_ns += levels->total_ns[used];
+        at_ns += levels->total[used];
     }
     return used;
 }

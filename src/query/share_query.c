@@ -15,7 +15,7 @@ int share_query(struct opened *opened, struct opened_recording *row, const struc
     if (!tree || holding_sum(tree, request->marks.bits, request->marks.size_bytes, &holding, err) < 0)
         return -1;
     json_key(&answer->json, "total_ns");
-    json_unsigned(&answer->json, holding.total_ns);
+    json_unsigned(&answer->json, holding.total);
     json_key(&answer->json, "whole_ns");
     json_unsigned(&answer->json, holding.whole_ns);
     return 0;

@@ -112,7 +112,7 @@ static int put_threads(struct answer *answer, const struct recording *recording,
         memcpy(thread, main.thread, tree->count * sizeof *thread);
     double *part = result == 0 ? answer_reals(answer, "node_thread_part", tree->count) : NULL;
     for (uint32_t i = 0; part && i < tree->count; i++)
-        part[i] = tree->nodes[i].total_ns ? (double)main.time_ns[i] / (double)tree->nodes[i].total_ns : 0;
+        part[i] = tree->nodes[i].total ? (double)main.amount[i] / (double)tree->nodes[i].total : 0;
     main_threads_clear(&main);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/sort.h"
+#include "show/amount_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -30,8 +31,8 @@ static int compare(const void *a, const void *b, void *context)
     uint32_t left_owner = owner(context, left), right_owner = owner(context, right);
     if (left_owner != right_owner)
         return left_owner < right_owner ? -1 : 1;
-    if (left->total_ns != right->total_ns)
-        return left->total_ns > right->total_ns ? -1 : 1;
+    if (left->total != right->total)
+        return left->total > right->total ? -1 : 1;
     return left < right ? -1 : left > right;
 }
 
@@ -62,12 +63,16 @@ static void put_label(const struct recording *recording, uint32_t code, const st
 static void put_edge(const struct recording *recording, const struct edge_row *edge, uint32_t other,
                      const struct report_options *options, struct bytes *out)
 {
+    enum measure measure = measure_of(recording, &options->selection);
     char calls[48];
     int size = snprintf(calls, sizeof calls, "%" PRIu64, edge->calls + edge->total_samples);
     if (edge->primitive_calls != edge->calls)
         snprintf(calls + size, sizeof calls - (size_t)size, "/%" PRIu64, edge->primitive_calls);
-    bytes_putf(out, "    %9s %8.3f %8.3f  ", calls, (double)edge->self_ns / 1e9,
-               (double)edge->total_ns / 1e9);
+    bytes_putf(out, "    %9s ", calls);
+    amount_text_put(measure, (double)edge->self, out);
+    bytes_put_u8(out, ' ');
+    amount_text_put(measure, (double)edge->total, out);
+    bytes_put_text(out, "  ");
     put_label(recording, other, options, NAME_COLUMN, out);
     bytes_put_u8(out, '\n');
 }
@@ -104,8 +109,12 @@ int callers_text_put(const struct recording *recording, const struct functions *
         free(listing.edges);
         return -1;
     }
-    bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n", functions->sampled ? "samples" : "ncalls",
-               "tottime", "cumtime");
+    bool memory = measure_is_memory(functions->measure);
+    bytes_putf(out, "    %9s %8s %8s  filename:lineno(function)\n",
+               memory               ? "blocks"
+               : functions->sampled ? "samples"
+                                    : "ncalls",
+               memory ? "own" : "tottime", memory ? "total" : "cumtime");
     for (uint32_t i = 0; i < ranking->count; i++)
         put_function(recording, &listing, ranking->rows[i].id, options, out);
     free(listing.edges);

@@ -7,6 +7,7 @@
 #include "analyse/overhead.h"
 #include "base/bytes.h"
 #include "base/quantity.h"
+#include "show/heap_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -34,6 +35,8 @@ static const char *mode_words(const char *mode)
         return "line times";
     if (strcmp(mode, "lprof") == 0)
         return "line_profiler file";
+    if (strcmp(mode, "mem") == 0)
+        return "memory";
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
 }
 
@@ -88,7 +91,7 @@ static void put_line_counts(const struct recording *recording, const struct func
     bytes_putf(out, "%s line hits in %u function%s", quantity_count(hits).text, functions->row_count,
                functions->row_count == 1 ? "" : "s");
     if (hits && !sums_only)
-        bytes_putf(out, ", %.3f seconds in the lines themselves", (double)functions->total_ns / 1e9);
+        bytes_putf(out, ", %.3f seconds in the lines themselves", (double)functions->total / 1e9);
 }
 
 static void put_counts(const struct recording *recording, const struct functions *functions,
@@ -106,7 +109,7 @@ static void put_counts(const struct recording *recording, const struct functions
         bytes_putf(out, " (%s primitive)", quantity_count(functions->total_primitive_calls).text);
     const char *clock = recording_meta(recording, "clock");
     bytes_putf(out, functions->sampled ? "; %.3f seconds" : " in %.3f seconds",
-               (double)functions->total_ns / 1e9);
+               (double)functions->total / 1e9);
     if (functions->sampled && clock)
         bytes_putf(out, " of %s time", strcmp(clock, "cpu") == 0 ? "CPU" : "wall");
     uint32_t thread_count = count_threads(recording, selection);
@@ -184,19 +187,24 @@ static void put_origin(const struct recording *recording, const struct functions
     bytes_put_u8(line, '\0');
 }
 
-void heading_text_put(const struct recording *recording, const struct functions *functions,
-                      const struct report_options *options, struct bytes *out)
+int heading_text_put(const struct recording *recording, const struct functions *functions,
+                     const struct report_options *options, struct bytes *out, struct err *err)
 {
     struct bytes line = {0};
+    int result = 0;
     put_origin(recording, functions, options, &line);
     if (!line.failed)
         terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
     bytes_reset(&line);
-    put_counts(recording, functions, &options->selection, &line);
+    if (measure_is_memory(functions->measure))
+        result = heap_text_put_counts(recording, options, &line, err);
+    else
+        put_counts(recording, functions, &options->selection, &line);
     bytes_put_u8(&line, '\0');
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
     if (!line.failed)
         terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     bytes_clear(&line);
+    return result;
 }

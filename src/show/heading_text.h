@@ -3,11 +3,12 @@
 #define SONDE_SHOW_HEADING_TEXT_H
 
 struct bytes;
+struct err;
 struct functions;
 struct recording;
 struct report_options;
 
-void heading_text_put(const struct recording *recording, const struct functions *functions,
-                      const struct report_options *options, struct bytes *out);
+int heading_text_put(const struct recording *recording, const struct functions *functions,
+                     const struct report_options *options, struct bytes *out, struct err *err);
 
 #endif

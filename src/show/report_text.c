@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "show/callers_text.h"
 #include "show/heading_text.h"
+#include "show/heap_text.h"
 #include "show/lines_text.h"
 #include "show/tree_text.h"
 #include "store/recording.h"
@@ -98,15 +99,15 @@ static double share_of(uint64_t part, uint64_t whole)
 
 /* The figure by which a row is hot. */
 static void put_own_time(const struct report_options *options, const struct ranking_row *entry,
-                         uint64_t total_ns, struct bytes *out)
+                         uint64_t total, struct bytes *out)
 {
-    double share = share_of(entry->self_ns, total_ns);
+    double share = share_of(entry->self, total);
     enum terminal_style style = share >= HOT_SHARE    ? TERMINAL_HOT
                                 : share >= WARM_SHARE ? TERMINAL_WARM
                                                       : TERMINAL_PLAIN;
     if (style)
         terminal_style(&options->terminal, style, out);
-    put_seconds((double)entry->self_ns, true, out);
+    put_seconds((double)entry->self, true, out);
     if (style)
         terminal_style(&options->terminal, TERMINAL_PLAIN, out);
 }
@@ -115,25 +116,35 @@ static void put_row(const struct report_options *options, const struct ranking_r
                     const struct functions *functions, struct bytes *out)
 {
     bytes_putf(out, "%*s", calls_width, calls_text(entry, functions->sampled).text);
-    put_own_time(options, entry, functions->total_ns, out);
+    put_own_time(options, entry, functions->total, out);
     if (functions->sampled) {
-        bytes_putf(out, " %7.1f%% %8" PRIu64 " %7.1f%%", share_of(entry->self_ns, functions->total_ns) * 100,
-                   entry->total_samples, share_of(entry->total_ns, functions->total_ns) * 100);
+        bytes_putf(out, " %7.1f%% %8" PRIu64 " %7.1f%%", share_of(entry->self, functions->total) * 100,
+                   entry->total_samples, share_of(entry->total, functions->total) * 100);
     } else {
-        put_seconds((double)entry->self_ns / (double)entry->calls, entry->calls, out);
-        put_seconds((double)entry->total_ns, true, out);
-        put_seconds((double)entry->total_ns / (double)entry->primitive_calls, entry->primitive_calls, out);
+        put_seconds((double)entry->self / (double)entry->calls, entry->calls, out);
+        put_seconds((double)entry->total, true, out);
+        put_seconds((double)entry->total / (double)entry->primitive_calls, entry->primitive_calls, out);
     }
     bytes_put_u8(out, ' ');
     terminal_fit(&options->terminal, entry->label, (unsigned)calls_width + TIMES_WIDTH, out);
     bytes_put_u8(out, '\n');
 }
 
+const char *report_text_noun(enum group_by by)
+{
+    static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process",
+                                        "filename:lineno(function)"};
+    return names[by];
+}
+
 static void put_table(const struct report_options *options, const struct ranking *ranking,
                       const struct functions *functions, struct bytes *out)
 {
-    static const char *const names[] = {"filename:lineno(function)", "module", "file", "thread", "process"};
     int width = CALLS_WIDTH;
+    if (measure_is_memory(functions->measure)) {
+        heap_text_put_table(options, ranking, functions, out);
+        return;
+    }
     for (uint32_t i = 0; i < ranking->count; i++) {
         int size = calls_text(&ranking->rows[i], functions->sampled).size;
         width = size > width ? size : width;
@@ -141,27 +152,46 @@ static void put_table(const struct report_options *options, const struct ranking
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
     bytes_putf(out, "%*s  tottime %s %s\n", width, functions->sampled ? "own" : "ncalls",
                functions->sampled ? "       %    total        %" : " percall  cumtime  percall",
-               names[options->by]);
+               report_text_noun(options->by));
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < ranking->count; i++)
         put_row(options, &ranking->rows[i], width, functions, out);
 }
 
-static void put_order(const struct report_options *options, uint32_t shown, uint32_t all, struct bytes *out)
+/* "internal time", or of memory what it stands for. */
+static const char *key_words(const char *key, enum measure measure)
 {
-    static const char *const nouns[] = {"function", "module", "file", "thread", "process"};
+    const char *words = ranking_key_words(key);
+    if (!measure_is_memory(measure) || !strstr(words, "time"))
+        return words;
+    return strstr(words, "cumulative") ? "memory of the function and what it calls"
+                                       : "memory of the function itself";
+}
+
+static void put_order(const struct report_options *options, enum measure measure, uint32_t shown,
+                      uint32_t all, struct bytes *out)
+{
+    static const char *const nouns[] = {"function", "module", "file", "thread", "process", "line"};
     const char *noun = nouns[options->by];
     const char *plural = all == 1 ? "" : options->by == GROUP_PROCESS ? "es" : "s";
     bytes_put_text(out, "Ordered by ");
     for (size_t i = 0; i < options->sort_count; i++)
-        bytes_putf(out, "%s%s", i ? ", " : "", ranking_key_words(options->sort[i]));
-    bytes_putf(out, "%s%s; ", options->sort_count ? "" : ranking_key_words(default_sort[0]),
+        bytes_putf(out, "%s%s", i ? ", " : "", key_words(options->sort[i], measure));
+    bytes_putf(out, "%s%s; ", options->sort_count ? "" : key_words(default_sort[0], measure),
                options->reverse ? ", reversed" : "");
     if (shown == all)
         bytes_putf(out, "%s %s%s\n\n", quantity_count(all).text, noun, plural);
     else
         bytes_putf(out, "%u of %s %s%s%s\n\n", shown, quantity_count(all).text, noun, plural,
                    row_limit(options) == shown ? " (--limit all for more)" : "");
+}
+
+static const char *what_is_missing(const struct recording *recording, enum measure measure)
+{
+    if (measure_is_memory(measure))
+        return "memory of this measure was recorded";
+    return recording->samples_count ? "samples of running threads are (--idle shows the others)"
+                                    : "calls were recorded";
 }
 
 static int put_rows(const struct recording *recording, const struct functions *functions,
@@ -173,11 +203,9 @@ static int put_rows(const struct recording *recording, const struct functions *f
         return -1;
     int result = 0;
     if (all)
-        put_order(options, ranking.count, all, out);
+        put_order(options, functions->measure, ranking.count, all, out);
     if (!all)
-        bytes_putf(out, "Nothing to show: no %s here\n",
-                   recording->samples_count ? "samples of running threads are (--idle shows the others)"
-                                            : "calls were recorded");
+        bytes_putf(out, "Nothing to show: no %s here\n", what_is_missing(recording, functions->measure));
     else if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
         put_table(options, &ranking, functions, out);
     else
@@ -197,11 +225,14 @@ static bool is_of_lines(const struct recording *recording)
 static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
                                const struct report_options *options, struct bytes *out, struct err *err)
 {
+    bool memory = measure_is_memory(functions->measure);
     bool lines = (recording->lines_count || functions->from_lines) && options->by != GROUP_MODULE &&
-                 options->by != GROUP_FILE;
+                 options->by != GROUP_FILE && options->by != GROUP_LINE && !memory;
     bool table = !lines || (!functions->from_lines && !is_of_lines(recording));
     if (table && put_rows(recording, functions, options, out, err) < 0)
         return -1;
+    if (memory && options->by == GROUP_FUNCTION && options->selection.measure == MEASURE_NATURAL)
+        return heap_text_put_more(recording, options, out, err);
     if (lines)
         bytes_put_u8(out, '\n');
     return lines ? lines_text_put(recording, options, out, err) : 0;
@@ -230,8 +261,8 @@ static int put_all(const struct recording *recording, const struct functions *fu
         return -1;
     put_findings(options, &findings, out);
     findings_clear(&findings);
-    heading_text_put(recording, functions, options, out);
-    if (put_view(recording, functions, options, out, err) < 0)
+    if (heading_text_put(recording, functions, options, out, err) < 0 ||
+        put_view(recording, functions, options, out, err) < 0)
         return -1;
     return out->failed ? err_set(err, "not enough memory for the report") : 0;
 }

@@ -1,6 +1,7 @@
 /*
  * report_text: the report that people read: findings in words, what was recorded, then a table, the callers
- * or callees of its functions, or a tree; and the lines of functions whose lines were timed.
+ * or callees of its functions, or a tree; and the lines of functions whose lines were timed. Of memory the same, and
+ * allocations by size.
  */
 #ifndef SONDE_SHOW_REPORT_TEXT_H
 #define SONDE_SHOW_REPORT_TEXT_H
@@ -26,7 +27,7 @@ struct report_options {
     enum report_view view;
     enum group_by by;
     enum label_paths paths;
-    const char *const *sort; /* pstats' keys; none = tottime */
+    const char *const *sort; /* pstats' keys; none = tottime, or what the function itself allocated */
     size_t sort_count;
     bool reverse;
     const char *const *restrictions;
@@ -54,5 +55,7 @@ int report_text_print(const struct recording *recording, const struct report_opt
 int report_text_rows(const struct recording *recording, const struct functions *functions,
                      const struct report_options *options, struct ranking *ranking, uint32_t *all,
                      struct err *err);
+/* The heading of the column that says what a row is: "module". */
+const char *report_text_noun(enum group_by by);
 
 #endif

@@ -6,6 +6,7 @@
 #include "analyse/fold.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "show/amount_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -21,8 +22,9 @@ struct drawing {
     const struct tree *tree;
     struct bytes *out;
     struct bytes label;
-    uint64_t cutoff_ns;
-    uint64_t whole_ns;
+    uint64_t cutoff;
+    uint64_t whole;
+    enum measure measure;
     bool bottom_up;
     int64_t rows_left; /* negative = any number */
 };
@@ -37,7 +39,7 @@ static bool is_shown(const struct drawing *drawing, uint32_t node)
 {
     const struct tree_node *row = &drawing->tree->nodes[node];
     bool deep = drawing->options->depth > 0 && row->depth > drawing->options->depth;
-    return node && !deep && row->total_ns >= drawing->cutoff_ns;
+    return node && !deep && row->total >= drawing->cutoff;
 }
 
 /* Children are sorted, so the second tells whether there is more than one to show. */
@@ -70,15 +72,17 @@ static void put_name(struct drawing *drawing, const struct tree_node *node, unsi
 static void put_node(struct drawing *drawing, uint32_t at, unsigned indent)
 {
     const struct tree_node *node = &drawing->tree->nodes[at];
-    double share = drawing->whole_ns ? (double)node->total_ns / (double)drawing->whole_ns : 0;
-    double self_share = drawing->whole_ns ? (double)node->self_ns / (double)drawing->whole_ns : 0;
+    double share = drawing->whole ? (double)node->total / (double)drawing->whole : 0;
+    double self_share = drawing->whole ? (double)node->self / (double)drawing->whole : 0;
     const struct terminal *terminal = &drawing->options->terminal;
-    bytes_putf(drawing->out, "%8.3f %5.1f%%", (double)node->total_ns / 1e9, share * 100);
+    amount_text_put(drawing->measure, (double)node->total, drawing->out);
+    bytes_putf(drawing->out, " %5.1f%%", share * 100);
     if (!drawing->bottom_up) {
         bool hot = self_share >= HOT_SHARE;
         if (hot)
             terminal_style(terminal, TERMINAL_HOT, drawing->out);
-        bytes_putf(drawing->out, " %8.3f", (double)node->self_ns / 1e9);
+        bytes_put_u8(drawing->out, ' ');
+        amount_text_put(drawing->measure, (double)node->self, drawing->out);
         if (hot)
             terminal_style(terminal, TERMINAL_PLAIN, drawing->out);
     }
@@ -108,26 +112,36 @@ static void draw(struct drawing *drawing)
     }
 }
 
+static void put_columns(const struct drawing *drawing)
+{
+    bool memory = measure_is_memory(drawing->measure);
+    const char *self = memory ? "    own" : "tottime", *total = memory ? "  total" : "cumtime";
+    const char *counts = memory ? " blocks" : tree_is_sampled(drawing->recording) ? "samples" : " ncalls";
+    terminal_style(&drawing->options->terminal, TERMINAL_BOLD, drawing->out);
+    if (drawing->bottom_up)
+        bytes_putf(drawing->out, " %s       %%   %s  filename:lineno(function)\n", self, counts);
+    else
+        bytes_putf(drawing->out, " %s       %%  %s   %s  filename:lineno(function)\n", total, self, counts);
+    terminal_style(&drawing->options->terminal, TERMINAL_PLAIN, drawing->out);
+}
+
 static void put_caption(const struct drawing *drawing)
 {
     const struct report_options *options = drawing->options;
-    const char *what = drawing->bottom_up ? "Functions by internal time, each with its callers below it"
+    bool memory = measure_is_memory(drawing->measure);
+    const char *what = drawing->bottom_up
+                           ? memory ? "Functions by their own memory, each with its callers below it"
+                                    : "Functions by internal time, each with its callers below it"
                        : drawing->tree->estimated
                            ? "Call tree, ESTIMATED: the file knows only who called whom, not whole paths"
                            : "Call tree";
     bytes_putf(drawing->out, "%s\n", what);
     bytes_put_text(drawing->out, drawing->bottom_up ? "› marks the only caller of the line above it\n"
                                                     : "› marks the only callee of the line above it\n");
-    bytes_putf(drawing->out, "Paths below %g%% of the time are left out (--min-percent)\n\n",
-               min_percent(options));
-    terminal_style(&options->terminal, TERMINAL_BOLD, drawing->out);
-    bytes_putf(drawing->out,
-               drawing->bottom_up ? " tottime       %%   %s  filename:lineno(function)\n"
-                                  : " cumtime       %%  tottime   %s  filename:lineno(function)\n",
-               tree_is_sampled(drawing->recording) ? "samples" : " ncalls");
-    terminal_style(&options->terminal, TERMINAL_PLAIN, drawing->out);
+    bytes_putf(drawing->out, "Paths below %g%% of the %s are left out (--min-percent)\n\n",
+               min_percent(options), memory ? "memory" : "time");
+    put_columns(drawing);
 }
-
 static int build(const struct recording *recording, const struct report_options *options, struct tree *tree,
                  struct err *err)
 {
@@ -151,10 +165,11 @@ int tree_text_put(const struct recording *recording, const struct report_options
                               .options = options,
                               .tree = &tree,
                               .out = out,
-                              .whole_ns = tree.nodes[0].total_ns,
+                              .whole = tree.nodes[0].total,
+                              .measure = measure_of(recording, &options->selection),
                               .bottom_up = options->view == REPORT_BOTTOM_UP,
                               .rows_left = options->limit > 0 ? options->limit : -1};
-    drawing.cutoff_ns = (uint64_t)((double)drawing.whole_ns * min_percent(options) / 100);
+    drawing.cutoff = (uint64_t)((double)drawing.whole * min_percent(options) / 100);
     put_caption(&drawing);
     draw(&drawing);
     bytes_clear(&drawing.label);

@@ -78,8 +78,8 @@ static void check_function(const struct functions *functions, char letter, uint6
     assert_non_null(row);
     assert_int_equal(row->calls, calls);
     assert_int_equal(row->primitive_calls, primitive);
-    assert_int_equal(row->self_ns, self_ns);
-    assert_int_equal(row->total_ns, total_ns);
+    assert_int_equal(row->self, self_ns);
+    assert_int_equal(row->total, total_ns);
 }
 
 static void check_edge(const struct functions *functions, const char *pair, uint64_t calls,
@@ -91,8 +91,8 @@ static void check_edge(const struct functions *functions, const char *pair, uint
             continue;
         assert_int_equal(edge->calls, calls);
         assert_int_equal(edge->primitive_calls, primitive);
-        assert_int_equal(edge->self_ns, self_ns);
-        assert_int_equal(edge->total_ns, total_ns);
+        assert_int_equal(edge->self, self_ns);
+        assert_int_equal(edge->total, total_ns);
         return;
     }
     fail_msg("no edge %s", pair);
@@ -117,7 +117,7 @@ static void direct_recursion_counts_once(void **state)
     check_edge(&functions, "bb", 7, 3, 70, 120);
     check_edge(&functions, "bc", 5, 5, 50, 50);
     assert_int_equal(functions.edge_count, 3);
-    assert_int_equal(functions.total_ns, 150);
+    assert_int_equal(functions.total, 150);
     assert_int_equal(functions.total_calls, 15);
     assert_int_equal(functions.total_primitive_calls, 8);
     functions_clear(&functions);
@@ -160,7 +160,7 @@ static void selection_takes_a_thread_or_a_process(void **state)
     assert_int_equal(tree_build(&recording, &(struct selection){.process = 1}, &tree, &err), 0);
     assert_int_equal(tree.count, 3);
     assert_int_equal(tree.nodes[2].code, 2);
-    assert_int_equal(tree.nodes[0].total_ns, 5);
+    assert_int_equal(tree.nodes[0].total, 5);
     tree_clear(&tree);
     recording_clear(&recording);
 }
@@ -185,9 +185,9 @@ static void model_return(struct model *model, struct recording *recording, uint3
     struct function_row *row = &model->rows[frame->code];
     bool outer = --model->active[frame->code] == 0;
     row->calls++;
-    row->self_ns += self_ns;
+    row->self += self_ns;
     row->primitive_calls += outer;
-    row->total_ns += outer ? total_ns : 0;
+    row->total += outer ? total_ns : 0;
     recording_add_calls(recording, &(struct call_row){thread, frame->node, 1, self_ns});
     if (depth <= 1)
         return;
@@ -196,9 +196,9 @@ static void model_return(struct model *model, struct recording *recording, uint3
     outer = --model->pair_active[caller][frame->code] == 0;
     frames[depth - 1].inner_ns += total_ns;
     edge->calls++;
-    edge->self_ns += self_ns;
+    edge->self += self_ns;
     edge->primitive_calls += outer;
-    edge->total_ns += outer ? total_ns : 0;
+    edge->total += outer ? total_ns : 0;
 }
 
 static void run_model(struct model *model, struct recording *recording, uint32_t thread, unsigned *seed)
@@ -234,12 +234,12 @@ static void numbers_equal_cprofiles(void **state)
     assert_int_equal(functions_build(&recording, NULL, &functions, &err), 0);
     for (uint32_t code = 1; code < 9; code++) {
         const struct function_row *row = &model.rows[code];
-        check_function(&functions, (char)('a' + code - 1), row->calls, row->primitive_calls, row->self_ns,
-                       row->total_ns);
+        check_function(&functions, (char)('a' + code - 1), row->calls, row->primitive_calls, row->self,
+                       row->total);
         for (uint32_t caller = 1; caller < 9; caller++) {
             const struct edge_row *edge = &model.edges[caller][code];
             char pair[] = {(char)('a' + caller - 1), (char)('a' + code - 1), '\0'};
-            check_edge(&functions, pair, edge->calls, edge->primitive_calls, edge->self_ns, edge->total_ns);
+            check_edge(&functions, pair, edge->calls, edge->primitive_calls, edge->self, edge->total);
         }
     }
     functions_clear(&functions);
@@ -267,10 +267,10 @@ static void a_million_deep_is_no_limit(void **state)
     assert_int_equal(tree.count, 4);
     assert_int_equal(tree.nodes[1].calls, 333334);
     assert_true(tree.nodes[1].recursive);
-    assert_int_equal(tree.nodes[1].total_ns, 1000000);
+    assert_int_equal(tree.nodes[1].total, 1000000);
     tree_clear(&tree);
     assert_int_equal(tree_build_bottom_up(&recording, NULL, &tree, &err), 0);
-    assert_int_equal(tree.nodes[0].total_ns, 1000000);
+    assert_int_equal(tree.nodes[0].total, 1000000);
     tree_clear(&tree);
     recording_clear(&recording);
 }
@@ -308,12 +308,12 @@ static void bottom_up_follows_the_callers(void **state)
     assert_int_equal(tree_build_bottom_up(&recording, NULL, &tree, &err), 0);
     const struct tree_node *nodes = tree.nodes, *leaf = &nodes[nodes[0].first_child];
     assert_int_equal(leaf->code, 3);
-    assert_int_equal(leaf->total_ns, 105);
+    assert_int_equal(leaf->total, 105);
     const struct tree_node *caller = &nodes[leaf->first_child];
     assert_int_equal(caller->code, 2);
-    assert_int_equal(caller->total_ns, 75);
+    assert_int_equal(caller->total, 75);
     assert_int_equal(nodes[caller->next_sibling].code, 1);
-    assert_int_equal(nodes[caller->next_sibling].total_ns, 30);
+    assert_int_equal(nodes[caller->next_sibling].total, 30);
     tree_clear(&tree);
     recording_clear(&recording);
 }
@@ -334,10 +334,10 @@ static void flat_profiles_give_estimated_trees(void **state)
     assert_int_equal(tree_build(&recording, NULL, &tree, &err), 0);
     assert_true(tree.estimated);
     assert_int_equal(tree.count, 4);
-    assert_int_equal(tree.nodes[0].total_ns, 100);
-    assert_int_equal(tree.nodes[2].total_ns, 90);
-    assert_int_equal(tree.nodes[2].self_ns, 30);
-    assert_int_equal(tree.nodes[3].total_ns, 60);
+    assert_int_equal(tree.nodes[0].total, 100);
+    assert_int_equal(tree.nodes[2].total, 90);
+    assert_int_equal(tree.nodes[2].self, 30);
+    assert_int_equal(tree.nodes[3].total, 60);
     tree_clear(&tree);
     assert_int_equal(functions_build(&recording, NULL, &functions, &err), 0);
     check_edge(&functions, "bb", 2, 1, 20, 60);
@@ -364,9 +364,9 @@ static void modules_count_their_time_once(void **state)
     assert_string_equal(ranking.rows[0].label, "one");
     assert_int_equal(ranking.rows[0].calls, 11);
     assert_int_equal(ranking.rows[0].primitive_calls, 1);
-    assert_int_equal(ranking.rows[0].self_ns, 11);
-    assert_int_equal(ranking.rows[0].total_ns, 15);
-    assert_int_equal(ranking.rows[1].total_ns, 12);
+    assert_int_equal(ranking.rows[0].self, 11);
+    assert_int_equal(ranking.rows[0].total, 15);
+    assert_int_equal(ranking.rows[1].total, 12);
     ranking_clear(&ranking);
     recording_clear(&recording);
 }

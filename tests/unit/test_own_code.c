@@ -91,13 +91,13 @@ static void test_time_goes_to_the_caller(void **state)
     add_sample(&fixture, 1, fixture.own_sleep_node, 3);
     build(&fixture, &own, &functions);
     const struct function_row *main = functions_find(&functions, fixture.main);
-    assert_int_equal(main->self_ns, 100);
-    assert_int_equal(main->total_ns, 123);
-    assert_int_equal(functions_find(&functions, fixture.hook)->self_ns, 20);
-    assert_int_equal(functions_find(&functions, fixture.sleep)->self_ns, 3);
+    assert_int_equal(main->self, 100);
+    assert_int_equal(main->total, 123);
+    assert_int_equal(functions_find(&functions, fixture.hook)->self, 20);
+    assert_int_equal(functions_find(&functions, fixture.sleep)->self, 3);
     assert_null(functions_find(&functions, fixture.loads));
     assert_null(functions_find(&functions, fixture.decode));
-    assert_int_equal(functions.total_ns, 123);
+    assert_int_equal(functions.total, 123);
     /* hook is called by main now. */
     assert_int_equal(functions.edge_count, 2);
     assert_int_equal(functions.edges[0].caller, fixture.main);
@@ -132,7 +132,7 @@ static void test_library_alone_keeps_its_outermost_frame(void **state)
     build(&fixture, &own, &functions);
     assert_int_equal(functions.row_count, 1);
     assert_int_equal(functions.rows[0].code, fixture.pool);
-    assert_int_equal(functions.rows[0].self_ns, 50);
+    assert_int_equal(functions.rows[0].self, 50);
     functions_clear(&functions);
     clear(&fixture, &own);
 }
@@ -150,7 +150,7 @@ static void test_calls_of_the_hidden_do_not_count(void **state)
     build(&fixture, &own, &functions);
     const struct function_row *main = functions_find(&functions, fixture.main);
     assert_int_equal(main->calls, 1);
-    assert_int_equal(main->self_ns, 410);
+    assert_int_equal(main->self, 410);
     assert_int_equal(functions_find(&functions, fixture.hook)->calls, 5);
     functions_clear(&functions);
     clear(&fixture, &own);
@@ -170,8 +170,8 @@ static void test_flat_profile_becomes_stacks(void **state)
     recording_add_edge(recording, &(struct flat_edge){fixture.main, fixture.loads, 3, 3, 4000, 9000});
     recording_add_edge(recording, &(struct flat_edge){fixture.loads, fixture.hook, 6, 6, 5000, 5000});
     build(&fixture, &own, &functions);
-    assert_int_equal(functions_find(&functions, fixture.main)->self_ns, 5000);
-    assert_int_equal(functions_find(&functions, fixture.main)->total_ns, 10000);
+    assert_int_equal(functions_find(&functions, fixture.main)->self, 5000);
+    assert_int_equal(functions_find(&functions, fixture.main)->total, 10000);
     assert_int_equal(functions_find(&functions, fixture.hook)->calls, 6);
     assert_null(functions_find(&functions, fixture.loads));
     functions_clear(&functions);
@@ -199,12 +199,12 @@ static void test_shares_of_threads(void **state)
     add_sample(&fixture, 1, fixture.main_node, 20);
     add_sample(&fixture, 2, fixture.pool_sleep_node, 50);
     struct thread_share *main = thread_shares_new(&fixture.recording, NULL, fixture.main, &err);
-    assert_int_equal(main[1].total_ns, 120);
-    assert_int_equal(main[1].self_ns, 20);
-    assert_int_equal(main[2].total_ns, 0);
+    assert_int_equal(main[1].total, 120);
+    assert_int_equal(main[1].self, 20);
+    assert_int_equal(main[2].total, 0);
     struct thread_share *sleep = thread_shares_new(&fixture.recording, NULL, fixture.sleep, &err);
-    assert_int_equal(sleep[1].self_ns, 100);
-    assert_int_equal(sleep[2].self_ns, 50);
+    assert_int_equal(sleep[1].self, 100);
+    assert_int_equal(sleep[2].self, 50);
     free(main);
     free(sleep);
     recording_clear(&fixture.recording);

@@ -182,7 +182,7 @@ static void assert_function(const struct functions *functions, uint32_t code, ui
     assert_int_equal(row->calls, 0);
     assert_int_equal(row->samples, samples);
     assert_int_equal(row->total_samples, total_samples);
-    assert_int_equal(row->total_ns, total_ns);
+    assert_int_equal(row->total, total_ns);
 }
 
 static void functions_count_samples(void **state)
@@ -194,7 +194,7 @@ static void functions_count_samples(void **state)
     assert_int_equal(functions_build(&recording, NULL, &functions, NULL), 0);
     assert_true(functions.sampled);
     assert_int_equal(functions.total_samples, 5);
-    assert_int_equal(functions.total_ns, 50);
+    assert_int_equal(functions.total, 50);
     assert_function(&functions, MAIN, 0, 5, 50);
     assert_function(&functions, WORK, 4, 5, 50); /* once, though it is on one stack twice */
     assert_function(&functions, LEAF, 1, 2, 20);
@@ -221,7 +221,7 @@ static void selections_of_samples(void **state)
         struct tree tree;
         assert_int_equal(tree_build(&recording, &rows[i].selection, &tree, NULL), 0);
         assert_int_equal(tree.nodes[0].total_samples, rows[i].samples);
-        assert_int_equal(tree.nodes[0].total_ns, rows[i].samples * 10);
+        assert_int_equal(tree.nodes[0].total, rows[i].samples * 10);
         tree_clear(&tree);
     }
     recording_clear(&recording);
@@ -258,7 +258,7 @@ static void calls_are_preferred_to_samples(void **state)
     recording_add_calls(&recording, &(struct call_row){1, MAIN_5, 3, 1000});
     assert_int_equal(functions_build(&recording, NULL, &functions, NULL), 0);
     assert_false(functions.sampled);
-    assert_int_equal(functions.total_ns, 1000);
+    assert_int_equal(functions.total, 1000);
     assert_int_equal(functions.total_samples, 0);
     functions_clear(&functions);
     recording_clear(&recording);

@@ -97,13 +97,13 @@ static void test_both_halves_of_a_sandwich_have_the_total(void **state)
     assert_int_equal(sandwich_callers(&tree, WORK, codes, &callers, &err), 0);
     assert_int_equal(callees.count, 4); /* root, work, spin, work */
     assert_int_equal(callees.nodes[1].code, WORK);
-    assert_int_equal(callees.nodes[1].total_ns, 8 * MS);
-    assert_int_equal(callees.nodes[1].self_ns, 3 * MS);
+    assert_int_equal(callees.nodes[1].total, 8 * MS);
+    assert_int_equal(callees.nodes[1].self, 3 * MS);
     assert_int_equal(callers.count, 3); /* root, work, main: the inner work counts with the outer */
     assert_int_equal(callers.nodes[1].code, WORK);
-    assert_int_equal(callers.nodes[1].total_ns, 8 * MS);
+    assert_int_equal(callers.nodes[1].total, 8 * MS);
     assert_int_equal(callers.nodes[2].code, MAIN);
-    assert_int_equal(callers.nodes[2].self_ns, 8 * MS);
+    assert_int_equal(callers.nodes[2].self, 8 * MS);
     tree_clear(&callers);
     tree_clear(&callees);
     tree_clear(&tree);
@@ -167,13 +167,13 @@ static void test_a_line_counts_once_in_a_stack(void **state)
         line_heat_build(&fixture.recording, &all, (struct line_heat_of){.file = fixture.file}, &heat, &err),
         0);
     assert_int_equal(heat.count, 10);
-    assert_int_equal(heat.rows[3].self_ns, 2 * MS);
-    assert_int_equal(heat.rows[3].total_ns, 10 * MS);
-    assert_int_equal(heat.rows[7].self_ns, 4 * MS);
-    assert_int_equal(heat.rows[7].total_ns, 8 * MS);
+    assert_int_equal(heat.rows[3].self, 2 * MS);
+    assert_int_equal(heat.rows[3].total, 10 * MS);
+    assert_int_equal(heat.rows[7].self, 4 * MS);
+    assert_int_equal(heat.rows[7].total, 8 * MS);
     assert_int_equal(heat.rows[7].samples, 4);
-    assert_int_equal(heat.rows[9].self_ns, 4 * MS);
-    assert_int_equal(heat.rows[9].total_ns, 5 * MS);
+    assert_int_equal(heat.rows[9].self, 4 * MS);
+    assert_int_equal(heat.rows[9].total, 5 * MS);
     line_heat_clear(&heat);
     recording_clear(&fixture.recording);
 }
@@ -202,7 +202,7 @@ static void test_a_time_range_takes_only_its_samples(void **state)
     const struct selection part = {.begin_ns = 1002 * MS, .end_ns = 1005 * MS};
     fill(&fixture);
     assert_int_equal(tree_build(&fixture.recording, &part, &tree, &err), 0);
-    assert_int_equal(tree.nodes[0].total_ns, 3 * MS);
+    assert_int_equal(tree.nodes[0].total, 3 * MS);
     assert_int_equal(tree.count, 3);
     tree_clear(&tree);
     recording_clear(&fixture.recording);
@@ -232,10 +232,10 @@ static void test_difference_pairs_by_name(void **state)
     const struct difference_row *work = &difference.functions[WORK - 1];
     assert_int_equal(work->before_code, WORK);
     assert_int_equal(work->after_code, WORK);
-    assert_int_equal(work->after_self_ns - work->before_self_ns, 5 * MS);
+    assert_int_equal(work->after_self - work->before_self, 5 * MS);
     assert_int_equal(difference.tree.count, before_tree.count);
-    assert_int_equal(difference.nodes[0].before_total_ns, 10 * MS);
-    assert_int_equal(difference.nodes[0].after_total_ns, 15 * MS);
+    assert_int_equal(difference.nodes[0].before_total, 10 * MS);
+    assert_int_equal(difference.nodes[0].after_total, 15 * MS);
     difference_clear(&difference);
     functions_clear(&before_functions);
     functions_clear(&after_functions);

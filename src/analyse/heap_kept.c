@@ -1,0 +1,46 @@
+#include "analyse/heap_kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/own_code.h"
+#include "base/err.h"
+#include "store/recording.h"
+
+/* CPython up to 3.9 maps arenas of 256 KiB, later ones of 1 MiB. */
+static const uint64_t arena_bytes[] = {256 * 1024, 1024 * 1024};
+
+/* What a frame says of those that it calls. */
+enum says { SAYS_NOTHING, SAYS_PROGRAM, SAYS_INTERPRETER };
+
+static enum says says(const struct recording *recording, const struct code *code)
+{
+    const char *file = recording_text(recording, code->file);
+    if (code->kind != CODE_PYTHON)
+        return SAYS_NOTHING;
+    if (strncmp(file, "<frozen importlib", 17) == 0)
+        return SAYS_INTERPRETER;
+    return own_code_is_library(recording, code) ? SAYS_NOTHING : SAYS_PROGRAM;
+}
+
+bool *heap_kept_by_program(const struct recording *recording, struct err *err)
+{
+    bool *by_program = calloc((size_t)recording->nodes_count + 1, sizeof *by_program);
+    if (!by_program)
+        err_set(err, "not enough memory to tell leaks in %u stacks", recording->nodes_count);
+    for (uint32_t i = 1; by_program && i < recording->nodes_count; i++) {
+        const struct node *node = &recording->nodes[i];
+        enum says word = says(recording, &recording->codes[node->code]);
+        by_program[i] = word == SAYS_NOTHING ? by_program[node->parent] : word == SAYS_PROGRAM;
+    }
+    return by_program;
+}
+
+bool heap_kept_is_arenas(const struct heap_row *row)
+{
+    for (size_t i = 0; i < sizeof arena_bytes / sizeof *arena_bytes; i++)
+        if (row->allocator == HEAP_MMAP && row->live_count &&
+            row->live_bytes == row->live_count * arena_bytes[i])
+            return true;
+    return false;
+}

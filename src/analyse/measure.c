@@ -1,0 +1,86 @@
+#include "analyse/measure.h"
+
+#include <string.h>
+
+#include "analyse/tree.h"
+#include "base/err.h"
+#include "store/recording.h"
+
+static const struct {
+    const char *name;
+    enum measure_unit unit;
+    const char *words;
+} measures[MEASURE_END] = {
+    [MEASURE_NATURAL] = {"", MEASURE_NS, ""},
+    [MEASURE_TIME] = {"time", MEASURE_NS, "in all"},
+    [MEASURE_PEAK] = {"peak", MEASURE_BYTES, "alive at the peak"},
+    [MEASURE_TOTAL] = {"total", MEASURE_BYTES, "allocated in all"},
+    [MEASURE_LEAKED] = {"leaked", MEASURE_BYTES, "never freed"},
+    [MEASURE_TEMPORARY] = {"temporary", MEASURE_BYTES, "freed at once"},
+    [MEASURE_PEAK_COUNT] = {"peak-count", MEASURE_BLOCKS, "blocks alive at the peak"},
+    [MEASURE_TOTAL_COUNT] = {"count", MEASURE_BLOCKS, "allocations"},
+    [MEASURE_LEAKED_COUNT] = {"leaked-count", MEASURE_BLOCKS, "blocks never freed"},
+    [MEASURE_TEMPORARY_COUNT] = {"temporary-count", MEASURE_BLOCKS, "allocations freed at once"},
+};
+
+const char *const measure_names[] = {"time",       "peak",  "total",        "leaked",          "temporary",
+                                     "peak-count", "count", "leaked-count", "temporary-count", NULL};
+
+int measure_find(const char *name, enum measure *measure, struct err *err)
+{
+    for (int i = 0; i < MEASURE_END; i++)
+        if (strcmp(measures[i].name, name) == 0) {
+            *measure = (enum measure)i;
+            return 0;
+        }
+    return err_set(err, "there is no measure \"%s\": use time, peak, total, leaked, temporary or count",
+                   name);
+}
+
+bool measure_has_memory(const struct recording *recording)
+{
+    const char *mode = recording_meta(recording, "mode");
+    return recording->heap_count || recording->allocations_count || (mode && strcmp(mode, "mem") == 0);
+}
+
+enum measure measure_of(const struct recording *recording, const struct selection *selection)
+{
+    if (selection && selection->measure != MEASURE_NATURAL)
+        return selection->measure;
+    bool timed = recording->calls_count || recording->samples_count || recording->functions_count ||
+                 recording->lines_count;
+    return !timed && measure_has_memory(recording) ? MEASURE_PEAK : MEASURE_TIME;
+}
+
+const char *measure_name(enum measure measure)
+{
+    return measures[measure].name;
+}
+
+const char *measure_words(enum measure measure)
+{
+    return measures[measure].words;
+}
+
+enum measure_unit measure_unit(enum measure measure)
+{
+    return measures[measure].unit;
+}
+
+const char *measure_suffix(enum measure measure)
+{
+    static const char *const suffixes[] = {"ns", "bytes", "blocks"};
+    return suffixes[measures[measure].unit];
+}
+
+struct quantity measure_quantity(enum measure measure, uint64_t amount)
+{
+    switch (measures[measure].unit) {
+    case MEASURE_BYTES:
+        return quantity_bytes((double)amount);
+    case MEASURE_BLOCKS:
+        return quantity_count(amount);
+    default:
+        return quantity_duration((double)amount);
+    }
+}
