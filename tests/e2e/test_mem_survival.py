@@ -1,5 +1,5 @@
-"""sonde mem when the program is killed, runs out of memory, forks, or brings its own allocator: what was recorded
-is readable, shows what was alive, and the program does what it would have done."""
+"""sonde mem when the program is killed, runs out of memory, forks, or brings its own allocator: what was
+recorded is readable and shows what was alive, and the program does what it would have done."""
 
 import resource
 import shutil
@@ -21,7 +21,7 @@ def hold():
 hold()
 print("ready", flush=True)
 if sys.argv[1] == "wait":
-    time.sleep(60)
+    time.sleep(15)
 os.kill(os.getpid(), int(sys.argv[1]))
 time.sleep(60)
 """
