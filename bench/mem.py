@@ -103,15 +103,14 @@ def report_programs(bench, count):
 
 def main():
     options = rounds.parser(__doc__).parse_args()
-    for python in rounds.pythons(options):
-        with rounds.working_folder(python, "mem_work.py") as folder:
-            bench = Bench(python, folder)
-            if bench.peer:
-                report_blocks(bench, options.rounds)
-                report_file(bench)
-            else:
-                print(f"{python!r:8} not compared: {bench.no_peer}")
-            report_programs(bench, options.rounds)
+    for python, folder in rounds.pythons(options, "mem_work.py"):
+        bench = Bench(python, folder)
+        if bench.peer:
+            report_blocks(bench, options.rounds)
+            report_file(bench)
+        else:
+            print(f"{python!r:8} not compared: {bench.no_peer}")
+        report_programs(bench, options.rounds)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import pathlib
 import shutil
 import sys
@@ -34,12 +35,19 @@ def working_folder(python, *files):
         python.leave()
 
 
-def pythons(options):
-    """Those that can be recorded and were asked for."""
-    wanted = options.pythons.split(",") if options.pythons else [""]
-    for python in interpreters.find()[0]:
-        if not python.free_threaded and any(repr(python).startswith(name) for name in wanted):
-            yield python
+def pythons(options, *files):
+    """(Python, folder) of those that can be recorded and were asked for; then says which were not."""
+    if options.pythons:
+        os.environ["SONDE_TEST_PYTHONS"] = options.pythons
+    if not interpreters.sonde_program():
+        sys.exit("sonde is not built: run make")
+    usable, left_out = interpreters.find()
+    for python in usable:
+        if not python.free_threaded:
+            with working_folder(python, *files) as folder:
+                yield python, folder
+    for version, reason in left_out:
+        print(f"{version}: not measured: {reason}")
 
 
 def best(measure, tools, rounds):

@@ -9,19 +9,13 @@ cProfile's extra time. "C calls" counts calls of C functions, the other cases ca
 "empty" is a profile function in C that does nothing: what CPython itself asks for telling of calls that way.
 """
 
-import argparse
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
-
-import interpreters  # noqa: E402
+import rounds
+from rounds import interpreters
 
 CASES = ["fib", "mixed", "wide", "long", "C calls"]
 TOOLS = ["none", "sonde", "sonde, no C", "cProfile", "VizTracer", "empty"]
@@ -65,10 +59,10 @@ class Bench:
             sys.exit(f"{tool} failed on {case}: {done.stderr.decode().strip()}")
         return json.loads(done.stdout.splitlines()[0])
 
-    def best(self, case, rounds):
+    def best(self, case, count):
         """{tool: its best result}."""
         found = {}
-        for _ in range(rounds):
+        for _ in range(count):
             for tool in TOOLS:
                 result = self.measure(tool, case)
                 if result and (tool not in found or result["ns"] < found[tool]["ns"]):
@@ -111,35 +105,23 @@ def print_python(python, folder, options):
     print(f"{'case':8}{'calls':>8}{'base':>8} {heads} target  sonde")
     for case in options.cases.split(","):
         print_row(case, bench.best(case, options.rounds), targets(python.numbers))
-    python.leave()
 
 
 def parse():
-    parser = argparse.ArgumentParser(description="Extra time per call of sonde and its peers.")
-    parser.add_argument("--pythons", help="versions such as 3.12,3.13; default: all found")
+    parser = rounds.parser("Extra time per call of sonde and its peers.")
     parser.add_argument("--cases", default=",".join(CASES), help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pin", action="store_true", help="everything on one core, as MPI ranks are")
     return parser.parse_args()
 
 
 def main():
     options = parse()
-    if options.pythons:
-        os.environ["SONDE_TEST_PYTHONS"] = options.pythons
-    if not interpreters.sonde_program():
-        sys.exit("sonde is not built: run make")
-    usable, left_out = interpreters.find()
     print(f"Extra ns per call (best of {options.rounds}) and the ratio to cProfile's (! = over the target).")
     print("Last two columns, in MiB: what the target's peak grew by under sonde, and sonde's own peak.")
     print("Known: on 3.10 CPython looks up the line of every event, step by step from the function's start,")
     print("before it calls a profile function: in long functions an empty one is over the target already.")
-    with tempfile.TemporaryDirectory() as name:
-        shutil.copy(HERE / "calls.py", name)
-        for python in (one for one in usable if not one.free_threaded):
-            print_python(python, pathlib.Path(name), options)
-    for version, reason in left_out:
-        print(f"{version}: not measured: {reason}")
+    for python, folder in rounds.pythons(options, "calls.py"):
+        print_python(python, folder, options)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Everything is done twice: free to use all cores, and pinned to one, as MPI ranks
 what all processes but the program used, in per cent of the run.
 """
 
-import argparse
+import functools
 import json
 import os
 import pathlib
@@ -16,13 +16,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
-
-import interpreters  # noqa: E402
+import rounds
+from rounds import interpreters
 
 SECONDS = 1.5  # of work in each run
 ATTACH_SECONDS = 1  # after which a tool is there
@@ -96,15 +93,18 @@ class Bench:
         return max(0, used - of_work) / elapsed + (float(said[1]) / 100 if said else 0)
 
 
-def fetch_py_spy(folder):
-    """py-spy is one program for every Python; a copy in the folder, which a chroot sees too. None = none."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    cached = pathlib.Path(home, "sonde", "py-spy")
+@functools.cache
+def find_py_spy():
+    """One program for every Python. None = it is not to be had."""
+    cached = interpreters.cache() / "py-spy"
     install = [sys.executable, "-m", "pip", "install", "--ignore-installed", "--prefix", cached, "py-spy"]
     program = cached / "bin" / "py-spy"
-    if not program.exists() and not interpreters.succeeds(install):
-        return None
-    return pathlib.Path(shutil.copy(program, folder / "py-spy"))
+    return program if program.exists() or interpreters.succeeds(install) else None
+
+
+def copy_py_spy(folder):
+    """Into the folder, which a chroot sees too."""
+    return pathlib.Path(shutil.copy(find_py_spy(), folder)) if find_py_spy() else None
 
 
 def better(old, new):
@@ -113,7 +113,7 @@ def better(old, new):
     return {key: min(old[key], new[key]) for key in old}
 
 
-def compare(bench, depth, rounds, chosen, pinned):
+def compare(bench, depth, count, chosen, pinned):
     """{tool: its best, None where it failed}."""
     commands = {
         name: command
@@ -121,7 +121,7 @@ def compare(bench, depth, rounds, chosen, pinned):
         if name == "none" or any(word in name for word in chosen)
     }
     found = dict.fromkeys(commands)
-    for _ in range(rounds):
+    for _ in range(count):
         for name, (command, attached) in commands.items():
             found[name] = better(found[name], bench.measure(command, attached, depth, pinned))
     return found
@@ -142,10 +142,8 @@ def print_rows(title, found):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description="The speed that a program keeps while it is sampled.")
-    parser.add_argument("--pythons", help="versions such as 3.12,3.13; default: all found")
+    parser = rounds.parser("The speed that a program keeps while it is sampled.")
     parser.add_argument("--depths", default="5,100", help="of the recursion; default %(default)s")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tools", default="sonde,py-spy,profiling", help="words in their names; default all")
     parser.add_argument(
         "--realtime",
@@ -158,26 +156,14 @@ def parse():
 
 def main():
     options = parse()
-    if options.pythons:
-        os.environ["SONDE_TEST_PYTHONS"] = options.pythons
-    if not interpreters.sonde_program():
-        sys.exit("sonde is not built: run make")
-    usable, left_out = interpreters.find()
     print(f"Speed kept under a sampler (best of {options.rounds} rounds; ! = below the target).")
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        py_spy = fetch_py_spy(folder)
-        shutil.copy(HERE / "sampled.py", folder)
-        for python in (one for one in usable if not one.free_threaded):
-            bench = Bench(python, folder, py_spy, options.realtime)
-            for depth in options.depths.split(","):
-                for pinned in (False,) if options.free else (False, True):
-                    title = f"Python {python!r}, depth {depth}" + (", one core" if pinned else "")
-                    found = compare(bench, depth, options.rounds, options.tools.split(","), pinned)
-                    print_rows(title, found)
-            python.leave()
-    for version, reason in left_out:
-        print(f"{version}: not measured: {reason}")
+    for python, folder in rounds.pythons(options, "sampled.py"):
+        bench = Bench(python, folder, copy_py_spy(folder), options.realtime)
+        for depth in options.depths.split(","):
+            for pinned in (False,) if options.free else (False, True):
+                title = f"Python {python!r}, depth {depth}" + (", one core" if pinned else "")
+                found = compare(bench, depth, options.rounds, options.tools.split(","), pinned)
+                print_rows(title, found)
 
 
 if __name__ == "__main__":
