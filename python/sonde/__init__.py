@@ -14,6 +14,8 @@ From the shell: ``python -m sonde trace script.py`` (``python -m sonde --help``)
 
     from sonde import profile         # @profile: chosen while `sonde line` runs the script, else no cost
 
+    sonde.memory_usage((work, (1, 2)))         # MiB over time; the function is run once
+
     recording = sonde.read("script.sonde")     # or a .prof: its tables, column by column
 
 Importing the package loads nothing; each name is brought in when it is first used.
@@ -28,6 +30,7 @@ _HOME = {
     "lineprof": "decorators",
     "load_ipython_extension": "magics",
     "load_stats": "line_stats",
+    "memory_usage": "memory_usage",
     "memprof": "decorators",
     "profile": "decorators",
     "read": "recording",
@@ -35,7 +38,7 @@ _HOME = {
     "runctx": "call_profile",
     "show_text": "line_stats",
 }
-_EVERYWHERE = {"decorators"}  # modules that need no extension: scripts that use them run in any interpreter
+_EVERYWHERE = {"decorators", "memory_usage"}  # modules that need no extension: scripts that use them run in any interpreter
 
 __all__ = sorted(_HOME)
 

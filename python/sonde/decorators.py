@@ -1,10 +1,12 @@
 """``profile``, ``lineprof`` and ``memprof``: they do nothing, at no cost, when no profiler runs the script.
 
-While ``sonde line`` (or kernprof) runs it, ``profile`` and ``lineprof`` choose the function. Without either,
-the environment variable LINE_PROFILE=1 or the argument --line-profile make ``profile`` a profiler that prints
+While ``sonde line`` (or kernprof) runs it, ``profile`` and ``lineprof`` choose the function; while ``sonde mem
+--lines`` (or memory_profiler) does, ``profile`` and ``memprof``. Without any, the environment variable LINE_PROFILE=1 or the argument --line-profile make ``profile`` a profiler that prints
 and writes its results when the script ends, as line_profiler's own decorator of this name does.
 """
 
+import builtins
+import contextlib
 import os
 import sys
 
@@ -37,16 +39,17 @@ class ExplicitProfiler:
         self._profile = None
         self._process = None
 
-    def __call__(self, func):
+    def __call__(self, func=None, **settings):
+        """The decorator. Without a function, with memory_profiler's settings, it gives the decorator back."""
+        if func is None:
+            return self
         if self.enabled is None:
             self._find_out()
         return self._profile(func) if self.enabled else func
 
     def _find_out(self):
-        import builtins
-
         runner = getattr(builtins, "profile", None)
-        if callable(runner):  # sonde line, or kernprof
+        if callable(runner):  # sonde line, sonde mem --lines, kernprof or memory_profiler
             self._profile = runner
             self.enabled = True
         elif self._is_asked_for():
@@ -78,6 +81,13 @@ class ExplicitProfiler:
         self.enabled = True
         if output_prefix is not None:
             self.output_prefix = output_prefix
+
+    @contextlib.contextmanager
+    def timestamp(self, name="<block>"):
+        """For blocks that mprof is to mark, as memory_profiler's method of this name."""
+        timestamp = getattr(getattr(builtins, "profile", None), "timestamp", None)
+        with timestamp(name) if timestamp else contextlib.nullcontext():
+            yield
 
     def disable(self):
         """Decorated functions are left alone from now on."""
@@ -118,11 +128,17 @@ def _is_worker():
 profile = ExplicitProfiler()
 
 
+def _is_of_memory(runner):
+    """Whether the profiler that runs the script measures memory."""
+    return type(runner).__module__.partition(".")[0] == "memory_profiler"
+
+
 def lineprof(func):
-    """``profile`` by another name: times the function's lines while a line profiler runs the script."""
-    return profile(func)
+    """For functions whose times are of interest: ``profile``, unless memory is what is measured."""
+    return func if _is_of_memory(getattr(builtins, "profile", None)) else profile(func)
 
 
 def memprof(func):
-    """For functions whose memory is of interest; gives the function back as it is."""
-    return func
+    """For functions whose memory is of interest: ``profile`` while memory is measured, else nothing."""
+    runner = getattr(builtins, "profile", None)
+    return runner(func) if _is_of_memory(runner) else func

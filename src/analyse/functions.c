@@ -133,9 +133,10 @@ static void sum_flat(struct sums *sums, const struct recording *recording)
 bool functions_are_of_lines(const struct recording *recording)
 {
     const char *mode = recording_meta(recording, "mode");
-    bool meant = mode && (strcmp(mode, "line") == 0 || strcmp(mode, "lprof") == 0);
-    return (recording->lines_count || meant) && !recording->calls_count && !recording->samples_count &&
-           !recording->functions_count;
+    bool meant =
+        mode && (strcmp(mode, "line") == 0 || strcmp(mode, "lprof") == 0 || strcmp(mode, "line-memory") == 0);
+    return (recording->lines_count || recording->line_memory_count || meant) && !recording->calls_count &&
+           !recording->samples_count && !recording->functions_count;
 }
 
 /* Where only total times are known, they are the own times, too. */
@@ -147,6 +148,11 @@ static void sum_lines(struct sums *sums, const struct recording *recording, cons
             continue;
         sums->functions->rows[line->code].self += line->max_ns ? line->self_ns : line->total_ns;
         sums->functions->rows[line->code].total += line->total_ns;
+    }
+    for (uint32_t i = 0; i < recording->line_memory_count; i++) {
+        const struct line_memory_row *line = &recording->line_memory[i];
+        if (tree_selection_has(selection, recording, line->thread))
+            sums->functions->rows[line->code].calls += line->hits;
     }
 }
 

@@ -51,28 +51,66 @@ static uint32_t owner_of(const struct recording *recording, enum group_by by, ui
     return by == GROUP_PROCESS ? recording->threads[thread].process : 0;
 }
 
+static struct line_table_row of_time(const struct line_row *row)
+{
+    return (struct line_table_row){.line = row->line,
+                                   .sums_only = row->total_ns && !row->max_ns,
+                                   .hits = row->hits,
+                                   .total_ns = row->total_ns,
+                                   .self_ns = row->self_ns,
+                                   .min_ns = row->min_ns,
+                                   .max_ns = row->max_ns};
+}
+
+static struct line_table_row of_memory(const struct line_memory_row *row)
+{
+    return (struct line_table_row){.line = row->line,
+                                   .hits = row->hits,
+                                   .memory = {.known = true,
+                                              .heap_growth_bytes = row->heap_growth_bytes,
+                                              .rss_growth_bytes = row->rss_growth_bytes,
+                                              .heap_bytes = row->heap_bytes,
+                                              .rss_bytes = row->rss_bytes}};
+}
+
+/* Where rows are collected. */
+struct collecting {
+    const struct recording *recording;
+    const struct selection *selection;
+    enum group_by by;
+    const uint32_t *function_of;
+    struct owned_row *rows;
+    uint32_t count;
+};
+
+static void add_owned(struct collecting *to, uint32_t code, uint32_t thread, struct line_table_row row)
+{
+    if (tree_selection_has(to->selection, to->recording, thread))
+        to->rows[to->count++] =
+            (struct owned_row){to->function_of[code], owner_of(to->recording, to->by, thread), row};
+}
+
 static struct owned_row *collect(const struct recording *recording, const struct selection *selection,
                                  enum group_by by, uint32_t *count)
 {
     uint32_t *function_of = find_functions(recording);
-    struct owned_row *rows = function_of ? calloc((size_t)recording->lines_count + 1, sizeof *rows) : NULL;
-    *count = 0;
-    for (uint32_t i = 0; rows && i < recording->lines_count; i++) {
+    size_t most = (size_t)recording->lines_count + recording->line_memory_count + 1;
+    struct collecting to = {recording, selection, by, function_of, calloc(most, sizeof *to.rows), 0};
+    bool whole = function_of && to.rows;
+    for (uint32_t i = 0; whole && i < recording->lines_count; i++) {
         const struct line_row *row = &recording->lines[i];
-        if (!tree_selection_has(selection, recording, row->thread))
-            continue;
-        struct line_table_row copy = {.line = row->line,
-                                      .sums_only = row->total_ns && !row->max_ns,
-                                      .hits = row->hits,
-                                      .total_ns = row->total_ns,
-                                      .self_ns = row->self_ns,
-                                      .min_ns = row->min_ns,
-                                      .max_ns = row->max_ns};
-        rows[(*count)++] =
-            (struct owned_row){function_of[row->code], owner_of(recording, by, row->thread), copy};
+        add_owned(&to, row->code, row->thread, of_time(row));
+    }
+    for (uint32_t i = 0; whole && i < recording->line_memory_count; i++) {
+        const struct line_memory_row *row = &recording->line_memory[i];
+        add_owned(&to, row->code, row->thread, of_memory(row));
     }
     free(function_of);
-    return rows;
+    *count = to.count;
+    if (whole)
+        return to.rows;
+    free(to.rows);
+    return NULL;
 }
 
 static int compare(const void *a, const void *b)
@@ -85,6 +123,17 @@ static int compare(const void *a, const void *b)
     return left->row.line < right->row.line ? -1 : left->row.line > right->row.line;
 }
 
+static void add_memory(struct line_table_memory *sum, const struct line_table_memory *memory)
+{
+    sum->known |= memory->known;
+    sum->heap_growth_bytes += memory->heap_growth_bytes;
+    sum->rss_growth_bytes += memory->rss_growth_bytes;
+    if (memory->heap_bytes > sum->heap_bytes)
+        sum->heap_bytes = memory->heap_bytes;
+    if (memory->rss_bytes > sum->rss_bytes)
+        sum->rss_bytes = memory->rss_bytes;
+}
+
 static void add_to_row(struct line_table_row *sum, const struct line_table_row *row)
 {
     if (row->max_ns && (!sum->max_ns || row->min_ns < sum->min_ns))
@@ -95,6 +144,7 @@ static void add_to_row(struct line_table_row *sum, const struct line_table_row *
     sum->hits += row->hits;
     sum->total_ns += row->total_ns;
     sum->self_ns += row->self_ns;
+    add_memory(&sum->memory, &row->memory);
 }
 
 /* Rows come sorted. */
@@ -114,7 +164,9 @@ static void add_row(struct line_table *table, const struct owned_row *owned)
     function->total_ns += row->total_ns;
     function->self_ns += row->self_ns;
     function->sums_only |= row->sums_only;
-    if (!row->hits && !row->total_ns)
+    function->has_memory |= row->memory.known;
+    table->has_heap |= row->memory.heap_bytes > 0;
+    if (!row->hits && !row->total_ns && !row->memory.known)
         return; /* it says only that the function was chosen */
     struct line_table_row *last = function->count ? &table->rows[table->row_count - 1] : NULL;
     if (last && last->line == row->line) {
@@ -191,23 +243,27 @@ void line_table_explain(const struct recording *recording, struct bytes *text)
 {
     const char *mode = recording_meta(recording, "mode"),
                *targets = recording_meta(recording, "line_targets");
-    if (recording->lines_count)
-        bytes_put_text(text, "No line was timed in this selection.");
+    const char *measured = mode && strcmp(mode, "line-memory") == 0 ? "measured" : "timed";
+    if (recording->lines_count || recording->line_memory_count)
+        bytes_putf(text, "No line was %s in this selection.", measured);
     else if (mode && strcmp(mode, "lprof") == 0)
         bytes_put_text(text,
                        "The file holds no function: none was chosen when it was made. Decorate functions "
                        "with @profile, or let sonde choose: sonde line SCRIPT.");
     else if (targets && targets[0])
-        bytes_putf(
-            text,
-            "No line was timed: nothing that was asked for was ever called (%s). A name without dots is "
-            "a function of the script itself; name others by module.function, by their file, or by "
-            "file:line.",
-            targets);
+        bytes_putf(text,
+                   "No line was %s: nothing that was asked for was ever called (%s). A name without dots is "
+                   "a function of the script itself; name others by module.function, by their file, or by "
+                   "file:line.",
+                   measured, targets);
     else if (mode && strcmp(mode, "line") == 0)
         bytes_put_text(text,
                        "No line was timed: no function with @profile was ever called, and the program "
                        "ended before a hot one was found. Name functions: sonde line -f FUNCTION SCRIPT.");
+    else if (mode && strcmp(mode, "line-memory") == 0)
+        bytes_put_text(text,
+                       "No line was measured: no function with @profile was ever called. Name functions: "
+                       "sonde mem --lines -f FUNCTION SCRIPT.");
     else
         bytes_put_text(text, "Lines were not timed. Record them: sonde line SCRIPT.");
 }

@@ -1,5 +1,5 @@
 /*
- * line_table: the lines of each function whose lines were timed: threads, processes and ranks added up, or apart.
+ * line_table: the lines of each function whose lines were timed, or their memory measured: threads, processes and ranks added up, or apart.
  *
  * Functions are those with the same file, first line and qualified name: code that was compiled again (reload, exec)
  * is the same function. They are by code, then owner; their rows are by line. A function that was chosen but never
@@ -19,12 +19,20 @@ struct functions;
 struct recording;
 struct selection;
 
+/* What a line grew by in all its hits, and how much there was at most after one. */
+struct line_table_memory {
+    bool known;
+    int64_t heap_growth_bytes, rss_growth_bytes;
+    uint64_t heap_bytes, rss_bytes; /* heap_bytes 0 = the heap was not measured */
+};
+
 struct line_table_row {
     uint32_t line;
     bool sums_only; /* some of it is from a file that knows only hits and total_ns: the rest is not whole */
     uint64_t hits;
     uint64_t total_ns, self_ns;
     uint64_t min_ns, max_ns; /* of one hit */
+    struct line_table_memory memory;
 };
 
 struct line_table_function {
@@ -32,6 +40,7 @@ struct line_table_function {
     uint32_t owner;        /* a thread or process, as was asked for; 0 = all, or unknown */
     uint32_t first, count; /* rows */
     bool sums_only;        /* one of its rows is */
+    bool has_memory;       /* one of its rows has */
     uint64_t hits;
     uint64_t total_ns, self_ns;
 };
@@ -43,6 +52,7 @@ struct line_table {
     uint32_t row_count;
     uint64_t hits;
     bool sums_only;
+    bool has_heap; /* some row's heap was measured */
 };
 
 /* `by`: GROUP_THREAD and GROUP_PROCESS keep those apart; all else adds them up. */

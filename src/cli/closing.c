@@ -21,6 +21,18 @@ static int print(const struct run *run, struct recording *recording, struct repo
     return report_text_print(recording, report, stdout, err);
 }
 
+void closing_tell_notes(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->notes_count; i++) {
+        const struct note *note = &recording->notes[i];
+        const char *text = recording_text(recording, note->text);
+        if (note->kind == NOTE_WARNING || note->kind == NOTE_LOSS)
+            message_warn("%s", text);
+        else if (note->kind == NOTE_REMARK)
+            message_hint("%s", text);
+    }
+}
+
 int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, struct report_options report)
 {
     struct recording recording = {0};

@@ -15,6 +15,9 @@ struct run;
 /* Says what was recorded. */
 typedef void closing_tell(const struct run *run, const struct recording *recording);
 
+/* Warnings, losses and remarks of the recording. */
+void closing_tell_notes(const struct recording *recording);
+
 /* `report` is printed if wanted, for a terminal if there is one; otherwise a hint says how to see it. The exit code. */
 int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, struct report_options report);
 

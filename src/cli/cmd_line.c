@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
+#include "cli/line_targets_option.h"
 #include "cli/message.h"
 #include "cli/run.h"
 #include "show/lines_text.h"
@@ -38,9 +39,8 @@ static const struct values defaults = {
 
 static int check(const struct values *values, struct err *err)
 {
-    for (size_t i = 0; i < values->functions.count; i++)
-        if (!values->functions.items[i][0] || strchr(values->functions.items[i], '\n'))
-            return err_set(err, "--function must name a function, class, module, file or file:line");
+    if (line_targets_option_check(&values->functions, err) < 0)
+        return -1;
     if (values->hot < 0 || values->hot > HOT_MAX)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
     for (size_t i = 0; i < values->with.count; i++)
@@ -76,16 +76,7 @@ static void put_settings(const struct values *values, struct bytes *out)
         bytes_putf(out, "hot=%" PRId64 "\nsample_period_ns=%d\n", wanted_hot(values), SAMPLE_PERIOD_NS);
     if (values->setup)
         bytes_putf(out, "setup=%s\n", values->setup);
-    for (size_t i = 0; i < values->functions.count; i++)
-        bytes_putf(out, "line_target=%s\n", values->functions.items[i]);
-    bytes_put_u8(out, 0);
-}
-
-/* What was asked for, in words for reports. */
-static void put_targets(const struct values *values, struct bytes *out)
-{
-    for (size_t i = 0; i < values->functions.count; i++)
-        bytes_putf(out, "%s%s", i ? ", " : "", values->functions.items[i]);
+    line_targets_option_put_settings(&values->functions, out);
     bytes_put_u8(out, 0);
 }
 
@@ -94,14 +85,7 @@ static void tell(const struct run *run, const struct recording *recording)
     uint64_t hits = 0;
     for (uint32_t i = 0; i < recording->lines_count; i++)
         hits += recording->lines[i].hits;
-    for (uint32_t i = 0; i < recording->notes_count; i++) {
-        const struct note *note = &recording->notes[i];
-        const char *text = recording_text(recording, note->text);
-        if (note->kind == NOTE_WARNING || note->kind == NOTE_LOSS)
-            message_warn("%s", text);
-        else if (note->kind == NOTE_REMARK)
-            message_hint("%s", text);
-    }
+    closing_tell_notes(recording);
     message_hint("%" PRIu64 " line hits in %.3f s: %s", hits, (double)run->elapsed_ns / 1e9, run->path);
 }
 
@@ -120,7 +104,7 @@ static int run_line(void *raw, int argc, char **argv)
     if (check(values, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
-    put_targets(values, &targets);
+    line_targets_option_put_words(&values->functions, &targets);
     const struct run_options options = {
         .mode = "line",
         .output = values->output,

@@ -257,6 +257,18 @@ static void put_tree(struct document *document)
     json_end_array(json);
 }
 
+static void put_memory(struct json *json, const struct line_table_memory *memory)
+{
+    json_key(json, "rss_growth_bytes");
+    json_signed(json, memory->rss_growth_bytes);
+    put_number(json, "rss_bytes", memory->rss_bytes);
+    if (!memory->heap_bytes)
+        return;
+    json_key(json, "heap_growth_bytes");
+    json_signed(json, memory->heap_growth_bytes);
+    put_number(json, "heap_bytes", memory->heap_bytes);
+}
+
 static void put_line(struct json *json, const struct line_table_row *row)
 {
     json_line(json);
@@ -269,6 +281,8 @@ static void put_line(struct json *json, const struct line_table_row *row)
         put_number(json, "min_ns", row->min_ns);
         put_number(json, "max_ns", row->max_ns);
     }
+    if (row->memory.known)
+        put_memory(json, &row->memory);
     json_end_object(json);
 }
 

@@ -37,6 +37,8 @@ static const char *mode_words(const char *mode)
         return "line_profiler file";
     if (strcmp(mode, "mem") == 0)
         return "memory";
+    if (strcmp(mode, "line-memory") == 0)
+        return "memory of lines";
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
 }
 
@@ -88,9 +90,12 @@ static void put_line_counts(const struct recording *recording, const struct func
         hits += row->hits;
         sums_only |= row->total_ns && !row->max_ns;
     }
+    for (uint32_t i = 0; i < recording->line_memory_count; i++)
+        if (tree_selection_has(selection, recording, recording->line_memory[i].thread))
+            hits += recording->line_memory[i].hits;
     bytes_putf(out, "%s line hits in %u function%s", quantity_count(hits).text, functions->row_count,
                functions->row_count == 1 ? "" : "s");
-    if (hits && !sums_only)
+    if (recording->lines_count && hits && !sums_only)
         bytes_putf(out, ", %.3f seconds in the lines themselves", (double)functions->total / 1e9);
 }
 

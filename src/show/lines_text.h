@@ -23,6 +23,10 @@ int lines_text_check_unit(double unit_s, struct err *err);
 int lines_text_put(const struct recording *recording, const struct report_options *options, struct bytes *out,
                    struct err *err);
 
+/* Why there are no lines to show. */
+void lines_text_put_nothing(const struct recording *recording, const struct report_options *options,
+                            struct bytes *out);
+
 /* The parts of that, for whoever has an order of his own: a function with its lines, and its line in the list at the
  * end. */
 void lines_text_put_function(const struct recording *recording, const struct report_options *options,

@@ -12,6 +12,7 @@
 #include "show/heading_text.h"
 #include "show/heap_text.h"
 #include "show/lines_text.h"
+#include "show/memory_lines_text.h"
 #include "show/tree_text.h"
 #include "store/recording.h"
 
@@ -221,6 +222,12 @@ static bool is_of_lines(const struct recording *recording)
     return mode && strcmp(mode, "line") == 0;
 }
 
+static bool is_of_line_memory(const struct recording *recording)
+{
+    const char *mode = recording_meta(recording, "mode");
+    return recording->line_memory_count || (mode && strcmp(mode, "line-memory") == 0);
+}
+
 /* The table of functions, and below it their lines; a recording of lines alone needs no table. */
 static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
                                const struct report_options *options, struct bytes *out, struct err *err)
@@ -235,6 +242,8 @@ static int put_table_and_lines(const struct recording *recording, const struct f
         return heap_text_put_more(recording, options, out, err);
     if (lines)
         bytes_put_u8(out, '\n');
+    if (lines && is_of_line_memory(recording))
+        return memory_lines_text_put(recording, options, out, err);
     return lines ? lines_text_put(recording, options, out, err) : 0;
 }
 
@@ -242,9 +251,9 @@ static int put_view(const struct recording *recording, const struct functions *f
                     const struct report_options *options, struct bytes *out, struct err *err)
 {
     if (options->view != REPORT_TABLE && functions->from_lines)
-        return err_set(err,
-                       "%s holds line times, and nothing of who called whom; leave the view out to see them",
-                       options->name ? options->name : "the recording");
+        return err_set(
+            err, "%s holds figures of lines, and nothing of who called whom; leave the view out to see them",
+            options->name ? options->name : "the recording");
     if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
         return tree_text_put(recording, options, out, err);
     if (options->view == REPORT_TABLE)

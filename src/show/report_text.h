@@ -40,6 +40,7 @@ struct report_options {
     bool skip_zero;     /* functions with lines that never ran are left out */
     bool summarize;     /* line times: a list of the functions at the end */
     bool extremes;      /* line times: the shortest and the longest hit */
+    int64_t precision;  /* memory of lines: digits; 0 = MEMORY_LINES_TEXT_PRECISION; negative = none */
     struct terminal terminal;
 };
 

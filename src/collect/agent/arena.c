@@ -63,7 +63,9 @@ static void place(struct arena *arena, const struct arena_limits *limits)
     arena->line_blocks_at = align(arena->lines_at + (uint64_t)limits->lines * sizeof(struct arena_line));
     arena->line_calls_at =
         align(arena->line_blocks_at + (uint64_t)limits->line_blocks * sizeof(struct arena_line_block));
-    arena->total_bytes = arena->line_calls_at + (uint64_t)limits->line_calls * sizeof(struct arena_line_call);
+    arena->line_memory_at =
+        align(arena->line_calls_at + (uint64_t)limits->line_calls * sizeof(struct arena_line_call));
+    arena->total_bytes = arena->line_memory_at + (uint64_t)limits->lines * sizeof(struct arena_line_memory);
 }
 
 uint64_t arena_bytes(const struct arena_limits *limits)
@@ -200,13 +202,15 @@ bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t siz
         .lines = (const void *)((const char *)arena + expected.lines_at),
         .line_blocks = (const void *)((const char *)arena + expected.line_blocks_at),
         .line_calls = (const void *)((const char *)arena + expected.line_calls_at),
+        .line_memory = (const void *)((const char *)arena + expected.line_memory_at),
         .text = (const char *)arena + expected.text_at,
     };
     return header.version == ARENA_VERSION && header.limits.text_bytes >= sizeof(uint32_t) &&
            header.threads_at == expected.threads_at && header.codes_at == expected.codes_at &&
            header.text_at == expected.text_at && header.nodes_at == expected.nodes_at &&
            header.lines_at == expected.lines_at && header.line_blocks_at == expected.line_blocks_at &&
-           header.line_calls_at == expected.line_calls_at && header.total_bytes == expected.total_bytes &&
+           header.line_calls_at == expected.line_calls_at &&
+           header.line_memory_at == expected.line_memory_at && header.total_bytes == expected.total_bytes &&
            expected.total_bytes <= size;
 }
 
@@ -234,6 +238,13 @@ struct arena_node arena_read_node(const struct arena_view *view, uint32_t row)
 struct arena_line arena_read_line(const struct arena_view *view, uint32_t row)
 {
     struct arena_line copy = view->lines[row];
+    finish_reading();
+    return copy;
+}
+
+struct arena_line_memory arena_read_line_memory(const struct arena_view *view, uint32_t row)
+{
+    struct arena_line_memory copy = view->line_memory[row];
     finish_reading();
     return copy;
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define ARENA_MAGIC    0x616e6572612d6473u
-#define ARENA_VERSION  2u
+#define ARENA_VERSION  3u
 #define ARENA_REQUESTS 1024
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
@@ -34,7 +34,7 @@ struct arena {
     uint32_t version;
     struct arena_limits limits;
     uint64_t threads_at, codes_at, nodes_at, text_at; /* byte offsets of the tables */
-    uint64_t lines_at, line_blocks_at, line_calls_at;
+    uint64_t lines_at, line_blocks_at, line_calls_at, line_memory_at;
     uint64_t total_bytes;
 
     uint64_t start_ticks, start_ns; /* one reading of both clocks */
@@ -56,6 +56,7 @@ struct arena {
     uint32_t request_count;            /* written by the recorder, as are: */
     uint64_t requests[ARENA_REQUESTS]; /* functions whose lines are to be timed, as arena_request has them */
     uint32_t remark;                   /* text: what the collector could not do; 0 = nothing */
+    uint32_t measures_memory;          /* 1 = lines have memory, and no times */
 };
 
 struct arena_thread {
@@ -108,6 +109,13 @@ struct arena_line {
     uint64_t hits;
     uint64_t total_ticks, self_ticks;
     uint64_t min_ticks, max_ticks; /* of one hit; max 0 = none has ended */
+};
+
+/* The same line's memory: what all its hits have grown it by, and how much there was after one of them at most. */
+struct arena_line_memory {
+    uint64_t hits;
+    int64_t heap_growth_bytes, rss_growth_bytes;
+    uint64_t heap_bytes, rss_bytes;
 };
 
 /* The lines of one function: as many rows as it spans, one after the other. */
@@ -170,6 +178,12 @@ static inline struct arena_line *arena_lines(struct arena *arena)
     return (struct arena_line *)((char *)arena + arena->lines_at);
 }
 
+/* By the same numbers as arena_lines. */
+static inline struct arena_line_memory *arena_line_memory(struct arena *arena)
+{
+    return (struct arena_line_memory *)((char *)arena + arena->line_memory_at);
+}
+
 static inline struct arena_line_block *arena_line_blocks(struct arena *arena)
 {
     return (struct arena_line_block *)((char *)arena + arena->line_blocks_at);
@@ -209,6 +223,7 @@ struct arena_view {
     const struct arena_line *lines;
     const struct arena_line_block *line_blocks;
     const struct arena_line_call *line_calls;
+    const struct arena_line_memory *line_memory;
     const char *text;
 };
 /* False when the header is not sound for a mapping of `size` bytes. */
@@ -218,6 +233,7 @@ struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t ro
 struct arena_code arena_read_code(const struct arena_view *view, uint32_t row);
 struct arena_node arena_read_node(const struct arena_view *view, uint32_t row);
 struct arena_line arena_read_line(const struct arena_view *view, uint32_t row);
+struct arena_line_memory arena_read_line_memory(const struct arena_view *view, uint32_t row);
 struct arena_line_block arena_read_line_block(const struct arena_view *view, uint32_t row);
 struct arena_line_call arena_read_line_call(const struct arena_view *view, uint32_t row);
 /* NULL when out of bounds. */

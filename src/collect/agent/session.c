@@ -31,6 +31,7 @@ static void set(struct session *session, const char *key, const char *value)
         {"tasks", &session->tasks},
         {"lines", &session->lines},
         {"per_thread", &session->per_thread},
+        {"line_memory", &session->line_memory},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -46,6 +47,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->sample_period_ns = strtoull(value, NULL, 10);
     else if (strcmp(key, "main_pid") == 0)
         session->main_pid = strtoull(value, NULL, 10);
+    else if (strcmp(key, "stop_at_bytes") == 0)
+        session->stop_at_bytes = strtoull(value, NULL, 10);
     else if (strcmp(key, "hot") == 0)
         session->hot = (uint32_t)strtoul(value, NULL, 10);
     else if (strcmp(key, "line_target") == 0 && session->line_target_count < SESSION_LINE_TARGETS)

@@ -54,9 +54,11 @@ struct session {
     bool lines; /* times of lines, of these functions and of those that the program names: */
     const char *line_targets[SESSION_LINE_TARGETS];
     uint32_t line_target_count;
-    bool per_thread;   /* apart for each thread */
-    uint32_t hot;      /* without any: of so many functions that samples find; 0 = of none */
-    const char *setup; /* a Python file to run first; NULL = none */
+    bool per_thread;        /* apart for each thread */
+    uint32_t hot;           /* without any: of so many functions that samples find; 0 = of none */
+    const char *setup;      /* a Python file to run first; NULL = none */
+    bool line_memory;       /* memory of lines, not times */
+    uint64_t stop_at_bytes; /* then the debugger is to stop when so much is resident; 0 = never */
 };
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */

@@ -8,6 +8,7 @@ uint64_t finder_watched_key;
 
 static const char *package_folder; /* NULL = not launched by sonde, or installed already */
 static bool has_stand_in;          /* for line_profiler */
+static bool has_memory_stand_in;   /* for memory_profiler */
 static bool is_installed;
 
 void finder_init(const char *package)
@@ -50,6 +51,8 @@ static PyObject *find_spec(PyObject *self, PyObject *arguments)
         return make_spec("sonde", "__init__.py");
     if (has_stand_in && is(name, "line_profiler"))
         return make_spec("line_profiler", "line_profiler_stand_in.py");
+    if (has_memory_stand_in && is(name, "memory_profiler"))
+        return make_spec("memory_profiler", "memory_profiler_stand_in.py");
     Py_RETURN_NONE;
 }
 
@@ -84,11 +87,12 @@ void finder_look(void)
     PyErr_Restore(type, value, traceback);
 }
 
-void finder_install_for_lines(void)
+void finder_install_for_lines(bool of_memory)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     has_stand_in = true;
+    has_memory_stand_in = of_memory;
     if (package_folder)
         install();
     PyErr_Restore(type, value, traceback);

@@ -48,7 +48,8 @@ static struct line_thread *take_retired(void)
     for (struct line_thread *thread = threads; thread; thread = thread->next) {
         if (!__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE))
             continue;
-        *thread = (struct line_thread){.next = thread->next};
+        *thread = (struct line_thread){
+            .next = thread->next, .marks = thread->marks, .mark_count = thread->mark_count};
         return thread;
     }
     struct line_thread *thread = map_pages(sizeof *thread);
@@ -205,6 +206,8 @@ struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line
     }
     function->open++;
     __atomic_store_n(&thread->row->line_depth, thread->row->line_depth + 1, __ATOMIC_RELEASE);
+    if (__builtin_expect(line_clock.memory, 0))
+        line_memory_enter(thread, call, now);
     if (__builtin_expect(function->is_gate, 0))
         line_clock_gate(function, true);
     return call;
@@ -219,6 +222,8 @@ static void pop(struct line_thread *thread, uint64_t now)
     if (__builtin_expect(function->is_gate, 0))
         line_clock_gate(function, false);
     line_clock_charge(call, now);
+    if (__builtin_expect(line_clock.memory, 0))
+        line_memory_leave(thread, call, now);
     __atomic_store_n(&thread->row->line_depth, thread->row->line_depth - 1, __ATOMIC_RELEASE);
     thread->top = caller;
     if (!caller->callee)
@@ -374,6 +379,7 @@ static void leave_parent_behind(void)
     if (!arena)
         return;
     copy_blocks(arena, trace->arena);
+    arena->measures_memory = trace->arena->measures_memory;
     uint32_t row = trace_move_after_fork(trace, arena, now);
     struct line_thread *thread = row ? take_retired() : NULL;
     if (!thread)
@@ -387,6 +393,8 @@ static void leave_parent_behind(void)
         return;
     }
     copy_calls(thread, now);
+    if (line_clock.memory)
+        line_memory_moved(thread);
     line_clock_own = thread;
     pthread_setspecific(thread_key, thread);
 }

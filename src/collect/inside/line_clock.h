@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "collect/agent/arena.h"
 #include "collect/inside/line_codes.h"
+#include "collect/inside/line_memory.h"
 
 struct line_thread {
     struct arena_line_call *top; /* the innermost call; the bottom of the stack is none */
@@ -23,6 +24,11 @@ struct line_thread {
     uint32_t room;            /* calls that the stack holds */
     uint32_t skipped;         /* calls over that, which are not timed */
     bool retired;             /* its thread has ended */
+    struct line_memory_marks
+        *marks; /* of its calls, by their places in the stack; mmapped, and line_memory's */
+    uint32_t mark_count, marks_session;
+    const int64_t *growth; /* of the heap; NULL = not asked for yet */
+    uint64_t looked_ticks; /* when its memory was last looked at */
     struct line_thread *next;
 };
 
@@ -30,6 +36,7 @@ struct line_clock {
     struct trace *trace;     /* whose arena times go to; NULL = nothing is recorded */
     struct arena_line *rows; /* of the arena */
     bool counter;            /* time is the machine's counter, else ns */
+    bool memory;             /* lines are charged with memory, too (line_memory.h) */
     bool per_thread;
 };
 
@@ -96,6 +103,8 @@ static inline uint32_t line_clock_row(const struct arena_line_call *call, uint32
 static inline void line_clock_line(struct arena_line_call *call, uint32_t line, uint64_t now)
 {
     line_clock_charge(call, now);
+    if (__builtin_expect(line_clock.memory, 0))
+        line_memory_line(call, line, now);
     call->row = line_clock_row(call, line);
     line_clock.rows[call->row].hits++;
 }

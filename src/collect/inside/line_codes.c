@@ -266,6 +266,16 @@ static void find_kind(struct line_code *function, PyObject *code)
     Py_XDECREF(flags);
 }
 
+/* Not all versions count the line of `def`, or of its first decorator, among a function's own. */
+static void include_first(PyObject *code, uint32_t *first, uint32_t *last)
+{
+    PyObject *line = PyObject_GetAttrString(code, "co_firstlineno");
+    if (line)
+        widen(PyLong_AsLong(line), first, last);
+    Py_XDECREF(line);
+    PyErr_Clear();
+}
+
 bool line_codes_describe(struct line_code *function)
 {
     PyObject *type, *value, *traceback, *code = (PyObject *)function->code;
@@ -277,7 +287,10 @@ bool line_codes_describe(struct line_code *function)
     function->code_row = code_table_add(trace, function->code, code, CALLEE_PYTHON, &lasting);
     if (line_codes_naming)
         line_codes_naming(function, true);
-    bool has_lines = function->code_row && line_codes_span(code, &first, &last) && last - first < SPAN_MAX;
+    bool has_lines = function->code_row && line_codes_span(code, &first, &last);
+    if (has_lines)
+        include_first(code, &first, &last);
+    has_lines = has_lines && last - first < SPAN_MAX;
     if (has_lines) {
         function->first_line = first;
         function->line_count = last - first + 1;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "collect/inside/line_clock.h"
+#include "collect/inside/line_debugger.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/monitoring_tool.h"
 #include "collect/inside/superinstructions.h"
@@ -111,6 +112,8 @@ static PyObject *on_line(PyObject *self, PyObject *const *arguments, size_t coun
     if (call)
         line_clock_line(call, number_of(arguments[1]), now);
     look_again_if_due(now);
+    if (__builtin_expect(line_memory.is_over_limit, 0) && line_debugger_stop() < 0)
+        return NULL;
     return Py_None;
 }
 

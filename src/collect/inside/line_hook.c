@@ -4,6 +4,7 @@
 
 #include "collect/inside/frame_hook.h"
 #include "collect/inside/line_clock.h"
+#include "collect/inside/line_debugger.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_trace_slot.h"
 #include "collect/inside/setprofile.h"
@@ -59,7 +60,7 @@ static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *
         call->key != (uint64_t)interpreter_frame_code(frame))
         return take_event(object, frame, what, argument);
     line_clock_line(call, line_trace_slot_line(frame), line_clock_now());
-    return 0;
+    return __builtin_expect(line_memory.is_over_limit, 0) ? line_debugger_stop() : 0;
 }
 
 /* ---- calls ---- */

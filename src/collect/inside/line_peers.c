@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "collect/inside/line_clock.h"
+
 static bool ends_with(PyObject *text, const char *ending)
 {
     PyObject *bytes = text && PyUnicode_Check(text) ? interpreter_utf8(text) : NULL;
@@ -47,6 +49,50 @@ static void hand_over(void)
     Py_XDECREF(builtins);
 }
 
+/* ---- memory_profiler ---- */
+
+static PyObject *give_ours(PyObject *self, PyObject *arguments, PyObject *names)
+{
+    (void)self, (void)arguments, (void)names;
+    PyObject *builtins = PyImport_ImportModule("builtins");
+    PyObject *ours = builtins ? PyObject_GetAttrString(builtins, "profile") : NULL;
+    Py_XDECREF(builtins);
+    return ours;
+}
+
+static PyObject *print_nothing(PyObject *self, PyObject *arguments, PyObject *names)
+{
+    (void)self, (void)arguments, (void)names;
+    Py_RETURN_NONE;
+}
+
+static void put(PyObject *module, PyMethodDef *method)
+{
+    PyObject *function = PyCFunction_New(method, NULL);
+    if (function)
+        PyObject_SetAttrString(module, method->ml_name, function);
+    Py_XDECREF(function);
+}
+
+/* memory_profiler.profile(function) is about to run: what it makes its wrapper of is ours from now on. */
+static void hand_over_memory(void)
+{
+    static PyMethodDef methods[] = {
+        {"LineProfiler", (PyCFunction)(void (*)(void))give_ours, METH_VARARGS | METH_KEYWORDS, NULL},
+        {"show_results", (PyCFunction)(void (*)(void))print_nothing, METH_VARARGS | METH_KEYWORDS, NULL},
+    };
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = modules ? PyDict_GetItemString(modules, "memory_profiler") : NULL;
+    for (size_t i = 0; module && i < sizeof methods / sizeof *methods; i++)
+        put(module, &methods[i]);
+}
+
+static bool is_memory_decorator(PyObject *code)
+{
+    return line_clock.memory && has_text(code, "co_filename", "/memory_profiler.py") &&
+           has_text(code, "co_name", "profile");
+}
+
 void line_peers_look(PyObject *code)
 {
     static bool done;
@@ -57,6 +103,9 @@ void line_peers_look(PyObject *code)
     if (is_decorator(code)) {
         done = true;
         hand_over();
+    } else if (is_memory_decorator(code)) {
+        done = true;
+        hand_over_memory();
     }
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);

@@ -104,7 +104,10 @@ bool line_profile_was_used(void)
 
 static PyObject *profile_call(PyObject *self, PyObject *arguments, PyObject *names)
 {
-    (void)self, (void)names;
+    if (PyTuple_Size(arguments) == 0 && names) { /* @profile(precision=4): memory_profiler's settings are not ours */
+        Py_INCREF(self);
+        return self;
+    }
     if (PyTuple_Size(arguments) != 1) {
         PyErr_SetString(PyExc_TypeError, "profile takes one function, class or module");
         return NULL;
@@ -159,7 +162,15 @@ static PyObject *do_nothing(PyObject *self, PyObject *arguments, PyObject *names
         name, (PyCFunction)(void (*)(void))do_nothing, METH_VARARGS | METH_KEYWORDS, NULL                    \
     }
 
-static PyObject *new_profile(void)
+/* with profile.timestamp("name"): of memory_profiler's. */
+static PyObject *timestamp(PyObject *self, PyObject *arguments, PyObject *names)
+{
+    (void)arguments, (void)names;
+    Py_INCREF(self);
+    return self;
+}
+
+static PyObject *new_profile(bool of_memory)
 {
     static PyMethodDef methods[] = {
         {"add_function", add_all, METH_VARARGS, "Time the lines of a function."},
@@ -169,6 +180,7 @@ static PyObject *new_profile(void)
         {"wrap_callable", (PyCFunction)(void (*)(void))profile_call, METH_VARARGS | METH_KEYWORDS, NULL},
         {"runcall", (PyCFunction)(void (*)(void))run_call, METH_VARARGS | METH_KEYWORDS,
          "Call a function and time its lines."},
+        {"timestamp", (PyCFunction)(void (*)(void))timestamp, METH_VARARGS | METH_KEYWORDS, NULL},
         {"__enter__", enter, METH_NOARGS, NULL},
         NOTHING("__exit__"),
         NOTHING("enable"),
@@ -182,11 +194,11 @@ static PyObject *new_profile(void)
     static PyType_Slot slots[] = {
         {Py_tp_call, profile_call},
         {Py_tp_methods, methods},
-        {Py_tp_doc, "Times the lines of what it decorates, while sonde runs the program."},
+        {Py_tp_doc, "Measures the lines of what it decorates, while sonde runs the program."},
         {0, NULL},
     };
     /* Programs that tell line_profiler's object from memory_profiler's look at the name of its module. */
-    static PyType_Spec spec = {.name = "line_profiler.LineProfiler",
+    PyType_Spec spec = {.name = of_memory ? "memory_profiler.LineProfiler" : "line_profiler.LineProfiler",
                                .basicsize = sizeof(PyObject),
                                .flags = Py_TPFLAGS_DEFAULT,
                                .slots = slots};
@@ -196,10 +208,10 @@ static PyObject *new_profile(void)
     return profile;
 }
 
-int line_profile_install(void)
+int line_profile_install(bool of_memory)
 {
     PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *profile = builtins ? new_profile() : NULL;
+    PyObject *profile = builtins ? new_profile(of_memory) : NULL;
     int result = profile ? PyObject_SetAttrString(builtins, "profile", profile) : -1;
     Py_XDECREF(profile);
     Py_XDECREF(builtins);

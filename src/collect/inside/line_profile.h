@@ -1,6 +1,6 @@
 /*
  * line_profile: the name `profile` among the built-in ones, while sonde runs the program: @profile and what else a
- * program may have written for kernprof. Whatever is decorated comes back as it is; the code under its wrappers is
+ * program may have written for kernprof or memory_profiler. Whatever is decorated comes back as it is; the code under its wrappers is
  * timed from then on.
  */
 #ifndef SONDE_COLLECT_INSIDE_LINE_PROFILE_H
@@ -8,8 +8,8 @@
 
 #include "collect/inside/interpreter.h"
 
-/* 0, or -1 without an exception. */
-int line_profile_install(void);
+/* As line_profiler's, or memory_profiler's. 0, or -1 without an exception. */
+int line_profile_install(bool of_memory);
 /* Times the code of a function, method, property, partial, class, module or whatever wraps one of them. */
 void line_profile_add(PyObject *object);
 /* Whether the program has named any. */

@@ -14,6 +14,7 @@
 #include "collect/inside/line_profile.h"
 #include "collect/inside/line_requests.h"
 #include "collect/inside/line_targets.h"
+#include "collect/inside/resident.h"
 
 #define PRIVATE_BYTES ((uint64_t)256 << 20) /* reserved, not used, until lines fill it */
 
@@ -108,8 +109,10 @@ void line_session_after_fork(void)
 
 void line_session_forked(void)
 {
-    if (!agent)
-        line_clock_forget_others();
+    if (agent)
+        return;
+    line_clock_forget_others();
+    resident_forget();
 }
 
 static int begin(struct arena *arena, bool shared, char *why, size_t why_bytes)
@@ -167,6 +170,12 @@ static int set_up(char *why, size_t why_bytes)
     return -1;
 }
 
+/* What the tracker of allocations counts, where it is there. */
+static struct line_memory_heap heap_of_agent(void)
+{
+    return (struct line_memory_heap){0};
+}
+
 static int start(char *why, size_t why_bytes)
 {
     struct arena *arena = open_arena();
@@ -179,11 +188,15 @@ static int start(char *why, size_t why_bytes)
         return -1;
     line_targets_init(agent->session);
     line_clock_begin(&trace, agent->session->per_thread);
-    if (line_profile_install() < 0) {
+    if (agent->session->line_memory) {
+        arena->measures_memory = 1;
+        line_memory_begin(heap_of_agent(), agent->session->stop_at_bytes);
+    }
+    if (line_profile_install(agent->session->line_memory) < 0) {
         snprintf(why, why_bytes, "the name profile could not be added to the built-in ones");
         return -1;
     }
-    finder_install_for_lines();
+    finder_install_for_lines(agent->session->line_memory);
     if (set_up(why, why_bytes) < 0)
         return -1;
     if (agent->session->hot)

@@ -391,7 +391,7 @@ uint64_t drain_calls(const struct drain *drain)
 
 uint64_t drain_hits(const struct drain *drain)
 {
-    return drain->lines.hits;
+    return drain->lines.hits + drain->lines.memory.hits;
 }
 
 uint64_t drain_memory_bytes(const struct drain *drain)

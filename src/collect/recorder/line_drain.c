@@ -14,6 +14,7 @@ struct written_line {
 
 void line_drain_clear(struct line_drain *drain)
 {
+    line_memory_drain_clear(&drain->memory);
     free(drain->lines);
     *drain = (struct line_drain){0};
 }
@@ -87,10 +88,16 @@ static void write_block(struct line_drain *drain, const struct line_drain_ids *i
                         const struct clock_rate *rate, const struct arena_line_block *block,
                         const struct arena_line *open)
 {
-    if (!makes_sense(ids, block) || !make_room(drain, block->first_row + block->line_count)) {
+    if (!makes_sense(ids, block)) {
         drain->senseless_rows++;
         return;
     }
+    if (ids->view->arena->measures_memory) {
+        drain->out_of_memory |= !line_memory_drain_block(&drain->memory, ids, block);
+        return;
+    }
+    if (!make_room(drain, block->first_row + block->line_count))
+        return;
     for (uint32_t place = 0; place < block->line_count; place++) {
         struct arena_line line = arena_read_line(ids->view, block->first_row + place);
         if (open) {

@@ -1,5 +1,5 @@
 /*
- * line_drain: the part of a drain that writes the times of lines. What was written so far is remembered for each row, so
+ * line_drain: the part of a drain that writes the times of lines, or their memory. What was written so far is remembered for each row, so
  * that each step writes the difference.
  */
 #ifndef SONDE_COLLECT_RECORDER_LINE_DRAIN_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "collect/recorder/line_memory_drain.h"
 
 struct arena_view;
 struct writer;
@@ -17,6 +18,7 @@ struct written_line;
 struct line_drain {
     struct written_line *lines; /* by arena row */
     uint32_t line_capacity;
+    struct line_memory_drain memory;
     uint64_t hits; /* written so far */
     uint64_t senseless_rows;
     bool out_of_memory;

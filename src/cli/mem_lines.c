@@ -1,0 +1,79 @@
+#include "cli/mem_lines.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "cli/closing.h"
+#include "cli/line_targets_option.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "show/memory_lines_text.h"
+#include "store/recording.h"
+
+#define MEMORY_BYTES ((int64_t)64 << 20)
+#define STOP_MAX_MB  1e12
+
+static int check(const struct mem_lines_options *options, struct err *err)
+{
+    if (!(options->stop_at_mb >= 0 && options->stop_at_mb <= STOP_MAX_MB))
+        return err_set(err, "--pdb-at must be a number of MiB above 0");
+    if (line_targets_option_check(&options->functions, err) < 0)
+        return -1;
+    return memory_lines_text_check_precision(options->precision, err);
+}
+
+static void put_settings(const struct mem_lines_options *options, struct bytes *out)
+{
+    bytes_putf(out, "lines=1\nline_memory=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n",
+               options->follow, options->threads, MEMORY_BYTES);
+    if (options->stop_at_mb > 0)
+        bytes_putf(out, "stop_at_bytes=%" PRIu64 "\n", (uint64_t)(options->stop_at_mb * (1 << 20)));
+    line_targets_option_put_settings(&options->functions, out);
+    bytes_put_u8(out, 0);
+}
+
+static void tell(const struct run *run, const struct recording *recording)
+{
+    uint64_t hits = 0;
+    for (uint32_t i = 0; i < recording->line_memory_count; i++)
+        hits += recording->line_memory[i].hits;
+    closing_tell_notes(recording);
+    message_hint("memory of %" PRIu64 " line hits in %.3f s: %s", hits, (double)run->elapsed_ns / 1e9,
+                 run->path);
+}
+
+static int close_lines(const struct run *run, const void *raw)
+{
+    const struct mem_lines_options *options = raw;
+    const struct report_options report = {
+        .precision = options->precision ? options->precision : -1,
+        .no_findings = true,
+    };
+    return closing_tell_run(run, tell, options->view, report);
+}
+
+int mem_lines_run(const struct mem_lines_options *options)
+{
+    struct err err = {0};
+    struct bytes settings = {0}, targets = {0};
+    if (check(options, &err) < 0)
+        return message_fail(&err);
+    put_settings(options, &settings);
+    line_targets_option_put_words(&options->functions, &targets);
+    const struct run_options run = {
+        .mode = "line-memory",
+        .output = options->output,
+        .format = options->format,
+        .settings = (char *)settings.data,
+        .line_targets = (char *)targets.data,
+        .embed_source = options->embed_source,
+        .target = options->target,
+    };
+    int code = run_command(&run, close_lines, options);
+    bytes_clear(&settings);
+    bytes_clear(&targets);
+    return code;
+}
