@@ -38,7 +38,8 @@ _HOME = {
     "runctx": "call_profile",
     "show_text": "line_stats",
 }
-_EVERYWHERE = {"decorators", "memory_usage"}  # modules that need no extension: scripts that use them run in any interpreter
+# Modules that need no extension: scripts that use them run in any interpreter.
+_EVERYWHERE = {"decorators", "memory_usage"}
 
 __all__ = sorted(_HOME)
 

@@ -1,8 +1,9 @@
 """``profile``, ``lineprof`` and ``memprof``: they do nothing, at no cost, when no profiler runs the script.
 
-While ``sonde line`` (or kernprof) runs it, ``profile`` and ``lineprof`` choose the function; while ``sonde mem
---lines`` (or memory_profiler) does, ``profile`` and ``memprof``. Without any, the environment variable LINE_PROFILE=1 or the argument --line-profile make ``profile`` a profiler that prints
-and writes its results when the script ends, as line_profiler's own decorator of this name does.
+While ``sonde line`` (or kernprof) runs it, ``profile`` and ``lineprof`` choose the function; while ``sonde
+mem --lines`` (or memory_profiler) does, ``profile`` and ``memprof``. Without any of them, the environment
+variable LINE_PROFILE=1 or the argument --line-profile make ``profile`` a profiler that prints and writes its
+results when the script ends, as line_profiler's own decorator of this name does.
 """
 
 import builtins

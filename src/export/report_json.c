@@ -257,7 +257,7 @@ static void put_tree(struct document *document)
     json_end_array(json);
 }
 
-static void put_memory(struct json *json, const struct line_table_memory *memory)
+static void put_line_memory(struct json *json, const struct line_table_memory *memory)
 {
     json_key(json, "rss_growth_bytes");
     json_signed(json, memory->rss_growth_bytes);
@@ -282,7 +282,7 @@ static void put_line(struct json *json, const struct line_table_row *row)
         put_number(json, "max_ns", row->max_ns);
     }
     if (row->memory.known)
-        put_memory(json, &row->memory);
+        put_line_memory(json, &row->memory);
     json_end_object(json);
 }
 

@@ -251,9 +251,9 @@ static int put_view(const struct recording *recording, const struct functions *f
                     const struct report_options *options, struct bytes *out, struct err *err)
 {
     if (options->view != REPORT_TABLE && functions->from_lines)
-        return err_set(
-            err, "%s holds figures of lines, and nothing of who called whom; leave the view out to see them",
-            options->name ? options->name : "the recording");
+        return err_set(err, "%s holds %s, and nothing of who called whom; leave the view out to see them",
+                       options->name ? options->name : "the recording",
+                       is_of_line_memory(recording) ? "memory of lines" : "line times");
     if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
         return tree_text_put(recording, options, out, err);
     if (options->view == REPORT_TABLE)

@@ -104,7 +104,8 @@ bool line_profile_was_used(void)
 
 static PyObject *profile_call(PyObject *self, PyObject *arguments, PyObject *names)
 {
-    if (PyTuple_Size(arguments) == 0 && names) { /* @profile(precision=4): memory_profiler's settings are not ours */
+    if (PyTuple_Size(arguments) == 0 &&
+        names) { /* @profile(precision=4): memory_profiler's settings are not ours */
         Py_INCREF(self);
         return self;
     }
@@ -199,9 +200,9 @@ static PyObject *new_profile(bool of_memory)
     };
     /* Programs that tell line_profiler's object from memory_profiler's look at the name of its module. */
     PyType_Spec spec = {.name = of_memory ? "memory_profiler.LineProfiler" : "line_profiler.LineProfiler",
-                               .basicsize = sizeof(PyObject),
-                               .flags = Py_TPFLAGS_DEFAULT,
-                               .slots = slots};
+                        .basicsize = sizeof(PyObject),
+                        .flags = Py_TPFLAGS_DEFAULT,
+                        .slots = slots};
     PyObject *type = PyType_FromSpec(&spec);
     PyObject *profile = type ? PyObject_CallObject(type, NULL) : NULL;
     Py_XDECREF(type);
