@@ -219,6 +219,24 @@ static int assign_lines(const struct recording *recording, const struct tree *tr
     return result;
 }
 
+/* A row of a line is found by the line and its function, for those who show its text. Rows are by group still. */
+static int place_lines(struct ranking *ranking, const struct tree *tree, const uint32_t *group_of,
+                       struct err *err)
+{
+    const struct tree_node **first = calloc((size_t)ranking->texts.count + 1, sizeof *first);
+    if (!first)
+        return out_of_memory(err);
+    for (uint32_t i = tree->count; i-- > 1;)
+        first[group_of[i]] = &tree->nodes[i];
+    for (uint32_t i = 0; i < ranking->count; i++) {
+        const struct tree_node *node = first[ranking->rows[i].id];
+        ranking->rows[i].id = node->code;
+        ranking->rows[i].line = node->line;
+    }
+    free(first);
+    return 0;
+}
+
 static int build_by_line(const struct recording *recording, const struct selection *selection,
                          enum label_paths paths, struct ranking *ranking, struct err *err)
 {
@@ -235,6 +253,7 @@ static int build_by_line(const struct recording *recording, const struct selecti
     if (result == 0) {
         tree_walk(&tree, enter, leave, &grouping);
         name_and_squeeze(ranking);
+        result = place_lines(ranking, &tree, grouping.group_of, err);
     }
     free(grouping.group_of);
     free(grouping.active);

@@ -64,8 +64,8 @@ static void put_blocks(const struct heap_total *total, struct bytes *text)
         bytes_put_text(text, "one block");
     else if (total->count)
         bytes_putf(text, "%s blocks of %s%s", quantity_count(total->count).text,
-                   total->bytes % total->count ? "on average " : "",
-                   quantity_bytes((double)total->bytes / (double)total->count).text);
+                   quantity_bytes((double)total->bytes / (double)total->count).text,
+                   total->bytes % total->count ? " on average" : "");
 }
 
 static double look_leak(const struct heap_suspects *suspects, struct bytes *text, uint32_t *code)
@@ -107,12 +107,21 @@ static double look_temporary(const struct heap_suspects *suspects, struct bytes 
     return share;
 }
 
+/* What is said of its temporary allocations is enough. */
+static bool is_temporary(const struct heap_suspects *suspects, const struct heap_site *site)
+{
+    uint64_t count = site->of[MEASURE_TEMPORARY].count;
+    return count >= TEMPORARY_MIN_COUNT && count * 2 > site->of[MEASURE_TOTAL].count &&
+           part(count, whole(suspects, MEASURE_TOTAL)->count) >= TEMPORARY_MIN_SHARE;
+}
+
 static double look_many(const struct heap_suspects *suspects, struct bytes *text, uint32_t *code)
 {
     const struct heap_site *most = most_blocks(&suspects->sites, MEASURE_TOTAL);
     uint64_t all = whole(suspects, MEASURE_TOTAL)->count;
     double share = most ? part(most->of[MEASURE_TOTAL].count, all) : 0;
-    if (share < MANY_MIN_SHARE || most->of[MEASURE_TOTAL].count < MANY_MIN_COUNT)
+    if (share < MANY_MIN_SHARE || most->of[MEASURE_TOTAL].count < MANY_MIN_COUNT ||
+        is_temporary(suspects, most))
         return 0;
     bytes_putf(text, "%s of the %s%s allocations are made by ", quantity_share(share).text,
                about(suspects, "about "), quantity_count(all).text);

@@ -16,7 +16,7 @@
 #include "base/strings.h"
 
 struct ranking_row {
-    uint32_t id; /* code; for groups their number, a thread or a process */
+    uint32_t id; /* code, also of a line; for groups their number, a thread or a process */
     uint32_t line;
     const char *file, *name;
     const char *label; /* pstats' standard name */

@@ -35,7 +35,7 @@ static void put_code(const struct recording *recording, uint32_t id, struct byte
 /* The first two columns count calls, in sampled recordings samples, of memory blocks; then come the amounts. */
 static void put_number_names(const struct functions *functions, struct bytes *out)
 {
-    const char *counts = measure_is_memory(functions->measure) ? "blocks,total_blocks"
+    const char *counts = measure_is_memory(functions->measure) ? "count,total_count"
                          : functions->sampled                  ? "samples,total_samples"
                                                                : "calls,primitive_calls";
     const char *suffix = measure_suffix(functions->measure);
@@ -102,7 +102,7 @@ static void put_node(const struct tree *tree, uint32_t at, void *context)
 void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out)
 {
     struct lines lines = {recording, out};
-    const char *count = measure_is_memory(tree->measure) ? "total_blocks"
+    const char *count = measure_is_memory(tree->measure) ? "total_count"
                         : tree_is_sampled(recording)     ? "total_samples"
                                                          : "calls";
     const char *suffix = measure_suffix(tree->measure);

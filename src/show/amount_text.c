@@ -4,8 +4,14 @@
 
 void amount_text_put(enum measure measure, double amount, struct bytes *out)
 {
-    if (measure_unit(measure) == MEASURE_NS)
+    switch (measure_unit(measure)) {
+    case MEASURE_BYTES:
+        bytes_putf(out, "%*s", AMOUNT_TEXT_WIDTH, quantity_bytes(amount).text);
+        break;
+    case MEASURE_BLOCKS:
+        bytes_putf(out, "%*.0f", AMOUNT_TEXT_WIDTH, amount);
+        break;
+    default:
         bytes_putf(out, "%*.3f", AMOUNT_TEXT_WIDTH, amount / 1e9);
-    else
-        bytes_putf(out, "%*s", AMOUNT_TEXT_WIDTH, measure_quantity(measure, (uint64_t)amount).text);
+    }
 }

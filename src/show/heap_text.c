@@ -89,8 +89,8 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void put_row(const struct report_options *options, const struct ranking_row *row,
-                    const struct functions *functions, struct bytes *out)
+static void put_row(const struct recording *recording, const struct report_options *options,
+                    const struct ranking_row *row, const struct functions *functions, struct bytes *out)
 {
     double share = share_of(row->self, functions->total);
     bool hot = share >= HOT_SHARE;
@@ -102,18 +102,34 @@ static void put_row(const struct report_options *options, const struct ranking_r
     bytes_putf(out, " %6.1f%% ", share * 100);
     amount_text_put(functions->measure, (double)row->total, out);
     bytes_putf(out, " %6.1f%% %9" PRIu64 "  ", share_of(row->total, functions->total) * 100, row->samples);
-    terminal_fit(&options->terminal, row->label, LABEL_COLUMN, out);
+    report_text_put_label(recording, options, row, LABEL_COLUMN, out);
     bytes_put_u8(out, '\n');
 }
 
-void heap_text_put_table(const struct report_options *options, const struct ranking *ranking,
-                         const struct functions *functions, struct bytes *out)
+const char *heap_text_words(const struct report_options *options, enum measure measure)
+{
+    if (!heap_weights_of_range(&options->selection))
+        return measure_words(measure);
+    switch (measure) {
+    case MEASURE_TOTAL:
+    case MEASURE_TOTAL_COUNT:
+        return "allocated in this time";
+    case MEASURE_TEMPORARY:
+    case MEASURE_TEMPORARY_COUNT:
+        return "freed at once in this time";
+    default:
+        return "allocated in this time and not freed";
+    }
+}
+
+void heap_text_put_table(const struct recording *recording, const struct report_options *options,
+                         const struct ranking *ranking, const struct functions *functions, struct bytes *out)
 {
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
     bytes_putf(out, "     own       %%    total       %%    blocks  %s\n", report_text_noun(options->by));
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < ranking->count; i++)
-        put_row(options, &ranking->rows[i], functions, out);
+        put_row(recording, options, &ranking->rows[i], functions, out);
 }
 
 static int put_measure(const struct recording *recording, const struct report_options *given,
@@ -130,7 +146,7 @@ static int put_measure(const struct recording *recording, const struct report_op
     if (result == 0 && functions.total) {
         bytes_putf(out, "\n%s %s (--sort %s)\n\n", measure_quantity(measure, functions.total).text,
                    measure_words(measure), measure_name(measure));
-        heap_text_put_table(&options, &ranking, &functions, out);
+        heap_text_put_table(recording, &options, &ranking, &functions, out);
     }
     ranking_clear(&ranking);
     functions_clear(&functions);

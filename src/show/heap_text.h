@@ -5,6 +5,8 @@
 #ifndef SONDE_SHOW_HEAP_TEXT_H
 #define SONDE_SHOW_HEAP_TEXT_H
 
+#include "analyse/measure.h"
+
 struct bytes;
 struct err;
 struct functions;
@@ -16,8 +18,10 @@ struct report_options;
 int heap_text_put_counts(const struct recording *recording, const struct report_options *options,
                          struct bytes *out, struct err *err);
 /* Rows of functions, or of groups of them, of the measure that the functions are of. */
-void heap_text_put_table(const struct report_options *options, const struct ranking *ranking,
-                         const struct functions *functions, struct bytes *out);
+void heap_text_put_table(const struct recording *recording, const struct report_options *options,
+                         const struct ranking *ranking, const struct functions *functions, struct bytes *out);
+/* What an amount of the measure is in the report's selection: "alive at the peak", "not freed in this time". */
+const char *heap_text_words(const struct report_options *options, enum measure measure);
 /* What stands below the table when no measure was asked for: the first rows by the other measures, and the sizes. */
 int heap_text_put_more(const struct recording *recording, const struct report_options *options,
                        struct bytes *out, struct err *err);

@@ -5,6 +5,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/restrict.h"
+#include "analyse/source_block.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/quantity.h"
@@ -19,6 +20,7 @@
 #define HOT_SHARE   0.10
 #define WARM_SHARE  0.02
 #define CALLS_WIDTH 9
+#define SOURCE_MIN  16 /* columns; less of a line's text says nothing */
 #define TIMES_WIDTH 37 /* four columns of seconds and the space after them */
 
 static const char *const default_sort[] = {"tottime"};
@@ -113,8 +115,40 @@ static void put_own_time(const struct report_options *options, const struct rank
         terminal_style(&options->terminal, TERMINAL_PLAIN, out);
 }
 
-static void put_row(const struct report_options *options, const struct ranking_row *entry, int calls_width,
-                    const struct functions *functions, struct bytes *out)
+/* The text of a line without what it is indented by; "" when it is not known. */
+static const char *line_text(const struct recording *recording, uint32_t code, uint32_t line, size_t *size)
+{
+    const struct source_file *source = recording_source(recording, recording->codes[code].file);
+    const char *text = "";
+    *size = 0;
+    if (!source || !line)
+        return text;
+    struct source_lines lines =
+        source_block_seek(recording_source_text(recording, source), source->size_bytes, line);
+    if (!source_block_next(&lines, &text, size))
+        return "";
+    for (; *size && (*text == ' ' || *text == '\t'); text++)
+        --*size;
+    return text;
+}
+
+void report_text_put_label(const struct recording *recording, const struct report_options *options,
+                           const struct ranking_row *row, unsigned used, struct bytes *out)
+{
+    size_t size = 0, width = options->terminal.width, taken = used + terminal_columns(row->label) + 2;
+    const char *text = options->by == GROUP_LINE ? line_text(recording, row->id, row->line, &size) : "";
+    terminal_fit(&options->terminal, row->label, used, out);
+    if (!size || (width && taken + SOURCE_MIN > width))
+        return;
+    terminal_style(&options->terminal, TERMINAL_DIM, out);
+    bytes_put_text(out, "  ");
+    terminal_put_source(text, width && size > width - taken ? width - taken : size, out);
+    terminal_style(&options->terminal, TERMINAL_PLAIN, out);
+}
+
+static void put_row(const struct recording *recording, const struct report_options *options,
+                    const struct ranking_row *entry, int calls_width, const struct functions *functions,
+                    struct bytes *out)
 {
     bytes_putf(out, "%*s", calls_width, calls_text(entry, functions->sampled).text);
     put_own_time(options, entry, functions->total, out);
@@ -127,7 +161,7 @@ static void put_row(const struct report_options *options, const struct ranking_r
         put_seconds((double)entry->total / (double)entry->primitive_calls, entry->primitive_calls, out);
     }
     bytes_put_u8(out, ' ');
-    terminal_fit(&options->terminal, entry->label, (unsigned)calls_width + TIMES_WIDTH, out);
+    report_text_put_label(recording, options, entry, (unsigned)calls_width + TIMES_WIDTH, out);
     bytes_put_u8(out, '\n');
 }
 
@@ -138,12 +172,12 @@ const char *report_text_noun(enum group_by by)
     return names[by];
 }
 
-static void put_table(const struct report_options *options, const struct ranking *ranking,
-                      const struct functions *functions, struct bytes *out)
+static void put_table(const struct recording *recording, const struct report_options *options,
+                      const struct ranking *ranking, const struct functions *functions, struct bytes *out)
 {
     int width = CALLS_WIDTH;
     if (measure_is_memory(functions->measure)) {
-        heap_text_put_table(options, ranking, functions, out);
+        heap_text_put_table(recording, options, ranking, functions, out);
         return;
     }
     for (uint32_t i = 0; i < ranking->count; i++) {
@@ -156,30 +190,39 @@ static void put_table(const struct report_options *options, const struct ranking
                report_text_noun(options->by));
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < ranking->count; i++)
-        put_row(options, &ranking->rows[i], width, functions, out);
+        put_row(recording, options, &ranking->rows[i], width, functions, out);
 }
 
-/* "internal time", or of memory what it stands for. */
-static const char *key_words(const char *key, enum measure measure)
+/* pstats' words are of times; of memory they are what the table's columns are called. */
+static const char *key_words(const char *key, bool memory)
 {
     const char *words = ranking_key_words(key);
-    if (!measure_is_memory(measure) || !strstr(words, "time"))
-        return words;
-    return strstr(words, "cumulative") ? "memory of the function and what it calls"
-                                       : "memory of the function itself";
+    if (memory && strcmp(words, "internal time") == 0)
+        return "own";
+    return memory && strcmp(words, "cumulative time") == 0 ? "total" : words;
 }
 
-static void put_order(const struct report_options *options, enum measure measure, uint32_t shown,
+static void put_keys(const struct report_options *options, bool memory, struct bytes *out)
+{
+    for (size_t i = 0; i < options->sort_count; i++)
+        bytes_putf(out, "%s%s", i ? ", " : "", key_words(options->sort[i], memory));
+    bytes_putf(out, "%s%s", options->sort_count ? "" : key_words(default_sort[0], memory),
+               options->reverse ? ", reversed" : "");
+}
+
+static void put_order(const struct report_options *options, const struct functions *functions, uint32_t shown,
                       uint32_t all, struct bytes *out)
 {
     static const char *const nouns[] = {"function", "module", "file", "thread", "process", "line"};
     const char *noun = nouns[options->by];
     const char *plural = all == 1 ? "" : options->by == GROUP_PROCESS ? "es" : "s";
-    bytes_put_text(out, "Ordered by ");
-    for (size_t i = 0; i < options->sort_count; i++)
-        bytes_putf(out, "%s%s", i ? ", " : "", key_words(options->sort[i], measure));
-    bytes_putf(out, "%s%s; ", options->sort_count ? "" : key_words(default_sort[0], measure),
-               options->reverse ? ", reversed" : "");
+    bool memory = measure_is_memory(functions->measure);
+    if (memory)
+        bytes_putf(out, "%s %s; ", measure_quantity(functions->measure, functions->total).text,
+                   heap_text_words(options, functions->measure));
+    bytes_put_text(out, memory ? "ordered by " : "Ordered by ");
+    put_keys(options, memory, out);
+    bytes_put_text(out, "; ");
     if (shown == all)
         bytes_putf(out, "%s %s%s\n\n", quantity_count(all).text, noun, plural);
     else
@@ -204,11 +247,11 @@ static int put_rows(const struct recording *recording, const struct functions *f
         return -1;
     int result = 0;
     if (all)
-        put_order(options, functions->measure, ranking.count, all, out);
+        put_order(options, functions, ranking.count, all, out);
     if (!all)
         bytes_putf(out, "Nothing to show: no %s here\n", what_is_missing(recording, functions->measure));
     else if (options->view == REPORT_TABLE || options->by != GROUP_FUNCTION)
-        put_table(options, &ranking, functions, out);
+        put_table(recording, options, &ranking, functions, out);
     else
         result = callers_text_put(recording, functions, &ranking, options, out, err);
     ranking_clear(&ranking);

@@ -56,6 +56,9 @@ int report_text_print(const struct recording *recording, const struct report_opt
 int report_text_rows(const struct recording *recording, const struct functions *functions,
                      const struct report_options *options, struct ranking *ranking, uint32_t *all,
                      struct err *err);
+/* What a row is called, after `used` columns; of a line also its text, where there is room. */
+void report_text_put_label(const struct recording *recording, const struct report_options *options,
+                           const struct ranking_row *row, unsigned used, struct bytes *out);
 /* The heading of the column that says what a row is: "module". */
 const char *report_text_noun(enum group_by by);
 

@@ -6,9 +6,10 @@
  *     make_recording native       stacks of Python and native frames, named and not, with the interpreter's own
  *     make_recording timed        line times of two processes, with the source of one file
  *     make_recording untimed      the same, when nothing that was asked for was called
+ *     make_recording memory       what two threads allocated: a peak, leaks, temporaries, and what imports keep
  *     make_recording large N      N samples of stacks about 30 deep, for measurements
  *
- * The first five are kept in tests/golden/inputs, so that files of today stay readable.
+ * All but the last are kept in tests/golden/inputs, so that files of today stay readable.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -328,25 +329,144 @@ static void put_large(struct writer *writer, uint32_t count)
     writer_meta(writer, "mode", "sample");
 }
 
+#define KIB     1024ull
+#define MIB     (1024ull * KIB)
+#define SECONDS 1000000000ull
+
+static uint32_t line_node(struct writer *writer, uint32_t parent, uint32_t code, uint32_t line)
+{
+    return writer_node(writer, &(struct node){.parent = parent, .code = code, .line = line});
+}
+
+/* Two states of one stack: at 2.5 s of the clock, when the heap is highest, and at the end. */
+static void put_stack(struct writer *writer, uint32_t thread, uint32_t node, uint8_t allocator,
+                      const struct heap_row *end)
+{
+    struct heap_row row = {.at_ns = 2 * SECONDS + SECONDS / 2,
+                           .live_bytes = end->peak_bytes,
+                           .live_count = end->peak_count,
+                           .total_bytes = end->peak_bytes,
+                           .total_count = end->peak_count,
+                           .peak_bytes = end->peak_bytes,
+                           .peak_count = end->peak_count,
+                           .thread = thread,
+                           .node = node,
+                           .allocator = allocator};
+    if (row.peak_count)
+        writer_heap(writer, &row);
+    row = *end;
+    row.at_ns = 5 * SECONDS;
+    row.thread = thread;
+    row.node = node;
+    row.allocator = allocator;
+    writer_heap(writer, &row);
+}
+
+static void put_heap_of_main(struct writer *writer, uint32_t thread)
+{
+    const char *file = "/home/me/project/etl.py";
+    uint32_t module_code = code(writer, "__main__", file, 1, "<module>");
+    uint32_t module = line_node(writer, 0, module_code, 30), importing = line_node(writer, 0, module_code, 1);
+    uint32_t frozen = line_node(
+        writer, importing,
+        code(writer, "importlib._bootstrap", "<frozen importlib._bootstrap>", 1349, "_find_and_load"), 1360);
+    uint32_t numpy = line_node(
+        writer, frozen,
+        code(writer, "numpy", "/usr/lib/python3/dist-packages/numpy/__init__.py", 1, "<module>"), 119);
+    uint32_t load = line_node(writer, module, code(writer, "__main__", file, 5, "load"), 7);
+    uint32_t parse = line_node(writer, load, code(writer, "__main__", file, 11, "parse"), 12);
+    uint32_t scale = line_node(writer, module, code(writer, "__main__", file, 20, "scale"), 22);
+    put_stack(writer, thread, load, HEAP_MALLOC,
+              &(struct heap_row){
+                  .total_bytes = 500 * MIB, .total_count = 2, .peak_bytes = 500 * MIB, .peak_count = 2});
+    put_stack(writer, thread, parse, HEAP_CALLOC,
+              &(struct heap_row){.live_bytes = 1024 * 17 * KIB,
+                                 .live_count = 1024,
+                                 .total_bytes = 2048 * 17 * KIB,
+                                 .total_count = 2048,
+                                 .peak_bytes = 1500 * 17 * KIB,
+                                 .peak_count = 1500});
+    put_stack(writer, thread, scale, HEAP_MALLOC,
+              &(struct heap_row){.total_bytes = 3100000 * 32ull,
+                                 .total_count = 3100000,
+                                 .peak_bytes = 32,
+                                 .peak_count = 1,
+                                 .temporary_bytes = 3000000 * 32ull,
+                                 .temporary_count = 3000000});
+    put_stack(writer, thread, numpy, HEAP_MALLOC,
+              &(struct heap_row){.live_bytes = 9 * MIB,
+                                 .live_count = 9000,
+                                 .total_bytes = 12 * MIB,
+                                 .total_count = 20000,
+                                 .peak_bytes = 9 * MIB,
+                                 .peak_count = 9000});
+    put_stack(writer, thread, scale, HEAP_MMAP,
+              &(struct heap_row){.live_bytes = 3 * MIB,
+                                 .live_count = 3,
+                                 .total_bytes = 3 * MIB,
+                                 .total_count = 3,
+                                 .peak_bytes = 3 * MIB,
+                                 .peak_count = 3});
+}
+
+static void put_heap_series(struct writer *writer, uint32_t process)
+{
+    const struct counter heap = {text(writer, "heap"), text(writer, "bytes"), process, COUNTER_LEVEL};
+    const struct counter rss = {text(writer, "rss"), text(writer, "bytes"), process, COUNTER_LEVEL};
+    static const uint64_t heap_mib[] = {0, 12, 640, 60, 30}, rss_mib[] = {11, 40, 690, 120, 118};
+    uint32_t of_heap = writer_counter(writer, &heap), of_rss = writer_counter(writer, &rss);
+    for (uint64_t i = 0; i < 5; i++) {
+        writer_series(writer, &(struct series_row){(i + 1) * SECONDS, (int64_t)(heap_mib[i] * MIB), of_heap});
+        writer_series(writer, &(struct series_row){(i + 1) * SECONDS, (int64_t)(rss_mib[i] * MIB), of_rss});
+    }
+}
+
+static void put_memory(struct writer *writer)
+{
+    static const char source[] = "import numpy\n\n\n\ndef load(path):\n    names = open(path)\n"
+                                 "    data = numpy.fromfile(path)\n    parse(names)\n    return data\n\n"
+                                 "def parse(names):\n    return [Row(name) for name in names]\n";
+    uint32_t first = process(writer, 4100, 0, "python etl.py");
+    uint32_t worker = thread(writer, first, 4102, "Thread-1 (pack)");
+    put_heap_of_main(writer, thread(writer, first, 4100, "MainThread"));
+    put_stack(writer, worker,
+              line_node(writer, 0, code(writer, "__main__", "/home/me/project/etl.py", 15, "pack"), 17),
+              HEAP_REALLOC,
+              &(struct heap_row){
+                  .total_bytes = 200 * MIB, .total_count = 50, .peak_bytes = 103 * MIB, .peak_count = 1});
+    put_heap_series(writer, first);
+    const struct heap_size_row sizes[] = {{16, 3100000, 3100000 * 32ull, first},
+                                          {1024, 20000, 12 * MIB, first},
+                                          {16 * KIB, 2048, 2048 * 17 * KIB, first},
+                                          {MIB, 55, 703 * MIB, first}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        writer_heap_size(writer, &sizes[i]);
+    writer_meta(writer, "mode", "mem");
+    writer_meta(writer, "heap", "exact");
+    writer_meta(writer, "heap_end_ns", "4900000000");
+    writer_source(writer, text(writer, "/home/me/project/etl.py"), source, sizeof source - 1);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(struct writer *writer);
+} recordings[] = {
+    {"small", put_recording}, {"sampled", put_samples},  {"native", put_native},
+    {"timed", put_lines},     {"untimed", put_no_lines}, {"memory", put_memory},
+};
+
 int main(int argc, char **argv)
 {
     struct err err = {0};
     const char *which = argc > 1 ? argv[1] : "small";
-    struct writer_options options = {.sink = put_to_stdout,
-                                     .compress = strcmp(which, "large") == 0 ? compress_zstd : NULL};
+    bool large = strcmp(which, "large") == 0;
+    struct writer_options options = {.sink = put_to_stdout, .compress = large ? compress_zstd : NULL};
     struct writer *writer = writer_new(&options, &err);
-    if (writer && strcmp(which, "sampled") == 0)
-        put_samples(writer);
-    else if (writer && strcmp(which, "native") == 0)
-        put_native(writer);
-    else if (writer && strcmp(which, "timed") == 0)
-        put_lines(writer);
-    else if (writer && strcmp(which, "untimed") == 0)
-        put_no_lines(writer);
-    else if (writer && strcmp(which, "large") == 0)
+    for (size_t i = 0; writer && i < sizeof recordings / sizeof *recordings; i++)
+        if (strcmp(which, recordings[i].name) == 0)
+            recordings[i].put(writer);
+    if (writer && large)
         put_large(writer, argc > 2 ? (uint32_t)atol(argv[2]) : 1000000);
-    else if (writer)
-        put_recording(writer);
     if (!writer || writer_close(writer, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
