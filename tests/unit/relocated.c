@@ -45,4 +45,10 @@ void *OF_THIS(_next)(void)
     __asm__ volatile("" : "+r"(found)); /* the call returns to here, not to who called us */
     return found;
 }
+
+VISIBLE void *OF_THIS(_look_up)(void *library);
+void *OF_THIS(_look_up)(void *library)
+{
+    return dlsym(library, "relocated_answer");
+}
 #endif

@@ -24,6 +24,7 @@ int now_call(void);
 void *lazy_take(void);
 void *now_take(void);
 void *now_next(void);
+void *now_look_up(void *library);
 void *lazy_stored(void);
 void *now_stored(void);
 
@@ -167,6 +168,19 @@ static void whoever_asks_for_the_next_gets_it(void **state)
     relocations_restore();
 }
 
+/* As ctypes does. */
+static void functions_looked_up_are_redirected(void **state)
+{
+    (void)state;
+    void *library = open_library(RELOCATED_LATER, RTLD_LAZY | RTLD_LOCAL);
+    void *function = now_look_up(library);
+    redirect();
+    assert_int_equal(answer_of(now_look_up(library)), ANSWERED + ADDED);
+    relocations_restore();
+    assert_ptr_equal(now_look_up(library), function);
+    dlclose(library);
+}
+
 static atomic_bool over;
 static atomic_int wrong;
 
@@ -207,6 +221,7 @@ int main(void)
         cmocka_unit_test(later_libraries_are_seen_to),
         cmocka_unit_test(others_of_the_same_name_are_left_alone),
         cmocka_unit_test(whoever_asks_for_the_next_gets_it),
+        cmocka_unit_test(functions_looked_up_are_redirected),
         cmocka_unit_test(threads_may_run_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

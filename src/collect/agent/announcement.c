@@ -54,12 +54,17 @@ void *announcement_map(uint64_t bytes, int *fd)
     return NULL;
 }
 
-void *announcement_send(const struct session *session, void *memory, int fd, struct session_hello *hello)
+int announcement_tell(const struct session *session, int fd, struct session_hello *hello)
 {
     describe_program(hello);
     int sent = session_send(session, hello, fd);
     close(fd);
-    if (sent == 0)
+    return sent;
+}
+
+void *announcement_send(const struct session *session, void *memory, int fd, struct session_hello *hello)
+{
+    if (announcement_tell(session, fd, hello) == 0)
         return memory;
     munmap(memory, hello->arena_bytes);
     return NULL;

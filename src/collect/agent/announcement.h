@@ -15,8 +15,9 @@ uint64_t announcement_allowed_bytes(uint64_t wanted);
 void *announcement_map(uint64_t bytes, int *fd);
 /* A message about this process as it is now. */
 void announcement_init(struct session_hello *hello, enum session_message message);
-/* Tells the recorder of the memory, whose size is in the message, and closes the descriptor. NULL when there is no recorder
- * any more: then the memory is gone, too. */
+/* Tells the recorder of the memory and closes the descriptor. -1 when there is no recorder any more. */
+int announcement_tell(const struct session *session, int fd, struct session_hello *hello);
+/* The same of memory whose size is in the message. NULL when there is no recorder any more: then the memory is gone, too. */
 void *announcement_send(const struct session *session, void *memory, int fd, struct session_hello *hello);
 /* Tells it why this process is not recorded. */
 void announcement_refuse(const struct session *session, const char *why);

@@ -431,10 +431,20 @@ struct relocations_counts relocations_counts(void)
     return state.counts;
 }
 
-/* Who asks decides what RTLD_NEXT and RTLD_DEFAULT mean, and is known by the return address: the last call must be a
- * jump. */
+/* A function that is looked up by name is redirected like one that is called by it. */
+static void *redirected(void *function, const char *name)
+{
+    size_t row;
+    bool ours = function && state.in_force && find_row(name, &row) && function == *state.rows[row].original;
+    return ours ? state.rows[row].replacement : function;
+}
+
+/* Who asks decides what RTLD_NEXT and RTLD_DEFAULT mean, and is known by the return address: there the last call must be
+ * a jump. */
 static void *relocations_dlsym(void *handle, const char *name)
 {
     relocations_renew();
-    return original_dlsym(handle, name);
+    if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+        return original_dlsym(handle, name);
+    return redirected(original_dlsym(handle, name), name);
 }
