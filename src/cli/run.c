@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/finalize.h"
 #include "cli/input.h"
@@ -25,6 +26,7 @@
 #include "cli/run_totals.h"
 #include "cli/unrecorded.h"
 #include "collect/outside/attach.h"
+#include "collect/recorder/observed.h"
 #include "collect/recorder/recorder.h"
 #include "store/compress.h"
 #include "store/recording.h"
@@ -102,6 +104,14 @@ static int settle_result(struct making *making, struct err *err)
     return 0;
 }
 
+/* What the clock's zero was in real time: files of other tools count from 1970. */
+static void describe_clock(struct writer *writer)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, clock_real_ns() - clock_monotonic_ns());
+    writer_meta(writer, "epoch_ns", text);
+}
+
 static void describe_run(struct making *making)
 {
     struct writer *writer = making->writer;
@@ -116,6 +126,7 @@ static void describe_run(struct making *making)
     writer_meta(writer, "started", started);
     writer_meta(writer, "host", making->context.host);
     writer_meta(writer, "run", making->context.run_id);
+    describe_clock(writer);
     if (making->options->line_targets && making->options->line_targets[0])
         writer_meta(writer, "line_targets", making->options->line_targets);
     if (getcwd(folder, sizeof folder))
@@ -123,12 +134,17 @@ static void describe_run(struct making *making)
     free(command);
 }
 
+static int check_process(uint32_t pid, const struct observed_options *observe, struct err *err)
+{
+    return observe ? counters_check(pid, observe->memory, err) : attach_check(pid, err);
+}
+
 static int open_all(struct making *making, struct err *err)
 {
     uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
     /* Before the output is created, which may replace an earlier recording. */
-    if (pid && attach_check(pid, err) < 0)
+    if (pid && check_process(pid, making->options->observe, err) < 0)
         return -1;
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, "is");
@@ -384,6 +400,7 @@ static int record(struct making *making, struct err *err)
         .native = making->options->native,
         .tasks = making->options->tasks,
         .children = making->options->children,
+        .observe = making->options->observe,
         .agent = making->installation.agent,
         .settings = settings.failed ? "" : (char *)settings.data,
         .writer = making->writer,

@@ -15,6 +15,7 @@
 
 struct err;
 struct installation;
+struct observed_options;
 struct recording;
 
 struct run_options {
@@ -30,16 +31,17 @@ struct run_options {
     const char *embed_source; /* one of sources_choices */
     bool finalize;            /* native frames are named at the end */
     struct target_request target;
-    bool native;   /* of a process that ran already: native frames, too */
-    bool tasks;    /* likewise: the tasks of asyncio */
-    uint32_t hot;  /* lines are timed of so many functions that samples find */
+    const struct observed_options *observe; /* the program is only looked at; NULL = its Pythons record */
+    bool native;                            /* of a process that ran already: native frames, too */
+    bool tasks;                             /* likewise: the tasks of asyncio */
+    uint32_t hot;                           /* lines are timed of so many functions that samples find */
     bool children; /* of a process that ran already: those that it starts are sampled, too */
 };
 
 struct run {
     char *path;       /* of the recording; NULL = none was made */
     int status;       /* the target's, as waitpid gives it */
-    bool recorded;    /* at least one Python process was */
+    bool recorded;    /* at least one process was */
     bool can_be_read; /* `path` is a file that sonde reads, not a device or a picture */
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;

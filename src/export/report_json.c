@@ -10,6 +10,7 @@
 #include "analyse/line_table.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "export/counter_json.h"
 #include "store/recording.h"
 
 #define REPORT_JSON_VERSION 1
@@ -369,13 +370,16 @@ static void put_notes(struct document *document)
     json_end_object(json);
 }
 
-static void put_document(struct document *document)
+static int put_document(struct document *document, struct err *err)
 {
     json_begin_object(&document->json);
     put_run(document);
     put_findings(document);
     put_notes(document);
     put_owners(document);
+    int result = 0;
+    if (document->recording->counters_count > 1)
+        result = counter_json_put(&document->json, document->recording, err);
     put_functions(document);
     put_tree(document);
     if (document->has_memory)
@@ -385,6 +389,7 @@ static void put_document(struct document *document)
     json_line(&document->json);
     json_end_object(&document->json);
     bytes_put_u8(document->json.out, '\n');
+    return result;
 }
 
 int report_json_put(const struct recording *recording, const struct selection *selection, struct bytes *out,
@@ -405,7 +410,7 @@ int report_json_put(const struct recording *recording, const struct selection *s
     if (result == 0 && document.has_memory)
         result = heap_totals_histogram(recording, selection, &document.sizes, err);
     if (result == 0)
-        put_document(&document);
+        result = put_document(&document, err);
     if (result == 0 && out->failed)
         result = err_set(err, "not enough memory for the report as JSON");
     findings_clear(&document.findings);

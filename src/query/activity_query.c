@@ -1,6 +1,6 @@
 /* activity: how busy the selected threads were over time: the strip below the views. */
 #include "analyse/activity.h"
-#include "analyse/timeline.h"
+#include "analyse/series.h"
 #include "base/err.h"
 #include "query/answer.h"
 #include "query/opened.h"
@@ -14,7 +14,7 @@ int activity_query(struct opened *opened, struct opened_recording *row, const st
 {
     (void)opened;
     uint32_t columns = request->columns && request->columns < COLUMNS_MAX ? request->columns : 1000;
-    struct timeline_axis axis = timeline_axis(&row->recording);
+    struct timeline_axis axis = series_whole_axis(&row->recording);
     uint64_t begin_ns = request->from_ns ? request->from_ns : axis.begin_ns;
     uint64_t end_ns = request->to_ns ? request->to_ns : axis.end_ns;
     struct json *json = &answer->json;

@@ -32,6 +32,7 @@ QUERIES_DECLARE(groups_query);
 QUERIES_DECLARE(lines_query);
 QUERIES_DECLARE(order_query);
 QUERIES_DECLARE(recordings_query);
+QUERIES_DECLARE(series_query);
 QUERIES_DECLARE(share_query);
 QUERIES_DECLARE(stacks_query);
 QUERIES_DECLARE(summary_query);

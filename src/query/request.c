@@ -29,6 +29,7 @@ static const struct field fields[] = {
     {"other", FIELD_NUMBER, offsetof(struct request, other), 0},
     {"code", FIELD_NUMBER, offsetof(struct request, code), 0},
     {"file", FIELD_NUMBER, offsetof(struct request, file), 0},
+    {"counter", FIELD_NUMBER, offsetof(struct request, counter), 0},
     {"columns", FIELD_NUMBER, offsetof(struct request, columns), 0},
     {"limit", FIELD_NUMBER, offsetof(struct request, limit), 0},
     {"from_ns", FIELD_LONG, offsetof(struct request, from_ns), 0},

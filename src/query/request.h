@@ -30,6 +30,7 @@ struct request {
     uint32_t other;          /* to compare with */
     uint32_t code;           /* the chosen function */
     uint32_t file;           /* the chosen file, a string of the recording */
+    uint32_t counter;        /* the chosen counter */
     uint32_t columns;        /* width of the picture in pixels */
     uint32_t limit;          /* at most so many; 0 = all */
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */

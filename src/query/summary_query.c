@@ -2,8 +2,9 @@
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
 #include "analyse/overhead.h"
-#include "analyse/timeline.h"
+#include "analyse/series.h"
 #include "base/err.h"
+#include "export/counter_json.h"
 #include "query/answer.h"
 #include "query/opened.h"
 #include "query/queries.h"
@@ -150,7 +151,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
 {
     (void)opened;
     const struct recording *recording = &row->recording;
-    struct timeline_axis axis = timeline_axis(recording);
+    struct timeline_axis axis = series_whole_axis(recording);
     struct json *json = &answer->json;
     json_key(json, "name");
     json_string(json, row->name);
@@ -162,6 +163,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, recording->lines_count > 0);
     json_key(json, "only_lines");
     json_bool(json, functions_are_of_lines(recording));
+    json_key(json, "timed");
+    json_bool(json, recording->samples_count > 0);
     json_key(json, "live");
     json_bool(json, row->is_live);
     put_number(json, "begin_ns", axis.begin_ns);
@@ -169,7 +172,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     put_metas(json, recording);
     put_processes(json, recording);
     put_threads(json, recording);
-    if (put_busiest(json, recording, err) < 0)
+    if (counter_json_put(json, recording, err) < 0 || put_busiest(json, recording, err) < 0)
         return -1;
     put_notes(json, recording);
     put_damage(json, &recording->damage);

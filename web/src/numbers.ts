@@ -23,6 +23,14 @@ export function time(ns: number): string {
   return `${Math.round(ns)} ns`;
 }
 
+const SIZE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+export function bytes(value: number): string {
+  let [size, unit] = [Math.abs(value), 0];
+  for (; unit < SIZE_UNITS.length - 1 && size >= 999.5; unit++) size /= 1024;
+  return `${value < 0 ? "-" : ""}${unit ? digits(size) : size.toFixed(0)} ${SIZE_UNITS[unit]}`;
+}
+
 export function share(part: number, whole: number): string {
   if (!(whole > 0)) return "–";
   const percent = (100 * part) / whole;

@@ -32,6 +32,28 @@ export interface Thread {
   end_ns: number;
 }
 
+/** Something measured over time: a level, or a sum that only grows. */
+export interface Counter {
+  id: number;
+  name: string;
+  unit: string;
+  /** 0 = of none. */
+  process: number;
+  kind: number;
+}
+
+/** Of a sum: how fast it grew. */
+export interface Figures {
+  points: number;
+  first: number;
+  last: number;
+  least: number;
+  most: number;
+  mean: number;
+  most_ns: number;
+  slope: number;
+}
+
 export interface Summary {
   name: string;
   sampled: boolean;
@@ -41,6 +63,8 @@ export interface Summary {
   /** Lines were timed; nothing else was. */
   lined: boolean;
   only_lines: boolean;
+  /** What it holds of functions has times: a range of time shows a part of it. */
+  timed: boolean;
   /** It is still being made. */
   live: boolean;
   begin_ns: number;
@@ -48,6 +72,9 @@ export interface Summary {
   meta: Record<string, string>;
   processes: Process[];
   threads: Thread[];
+  counters: (Counter & Figures)[];
+  /** All counters of a name added up. */
+  counter_totals: (Counter & Figures)[];
   /** Ids of those that have colours of their own, the busiest first. */
   busiest_threads: number[];
   notes: { kind: number; count: number; process: number; text: string }[];

@@ -214,7 +214,7 @@ function Welcome({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
     <main class="welcome" tabIndex={-1}>
       <h1>Drop a recording here</h1>
       <p>
-        .sonde, .prof, speedscope or collapsed stacks; two at once are compared. Nothing leaves this computer. Or{" "}
+        .sonde, .prof, .lprof, mprof, speedscope or collapsed stacks; two at once are compared. Nothing leaves this computer. Or{" "}
         <button type="button" class="framed" onClick={() => chooser.current!.click()}>
           choose files
         </button>

@@ -1,13 +1,16 @@
-// The run over time, below every view: how many threads ran and which part of them held the GIL. Dragging selects a
+// The run over time, below every view: how many threads ran and which part of them held the GIL (where threads have no
+// times: how many CPUs were in use), and with how much memory. Dragging selects a
 // range that all views then show; its ends are sliders, so that keys move them as well.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import type { Answer } from "./answer";
 import { drawAxis, ticks } from "./axis";
+import { ceilingOf, counterRange, counterValue, titleOfCounter, totalOf } from "./counters";
 import { time } from "./numbers";
-import type { Recording } from "./recording";
+import type { Counter, Figures, Recording } from "./recording";
 import { ask, dark, idle, problem, process, range, thread } from "./state";
 
 const AXIS = 16;
@@ -24,7 +27,18 @@ interface Activity {
   threads: number;
 }
 
+/** A counter of all processes together. */
+interface Course {
+  counter: Counter & Figures;
+  begin: number;
+  end: number;
+  least: Float64Array;
+  most: Float64Array;
+}
+
 const activity = signal<Activity | null>(null);
+const cpu = signal<Course | null>(null);
+const memory = signal<Course | null>(null);
 /** The range while it is being dragged. */
 const dragged = signal<[number, number] | null>(null);
 /** Time below the mouse. */
@@ -35,11 +49,34 @@ function whole(recording: Recording): [number, number] | null {
   return end_ns > begin_ns ? [begin_ns, end_ns] : null;
 }
 
+function courseOf(counter: Counter & Figures, answer: Answer): Course {
+  const both = answer.reals("least_and_most");
+  const { begin_ns: begin, end_ns: end } = answer.values;
+  return { counter, begin, end, least: both.subarray(0, both.length / 2), most: both.subarray(both.length / 2) };
+}
+
+/** The counter of that name, where the recording has it. */
+function useCourse(recording: Recording, shown: { value: Course | null }, ...names: string[]): void {
+  useEffect(() => {
+    const counter = totalOf(recording, ...names);
+    shown.value = null;
+    if (!counter) return;
+    let current = true;
+    ask({ ask: "series", recording: recording.number, text: counter.name, columns: Math.round(innerWidth) }).then(
+      (answer) => current && (shown.value = courseOf(counter, answer)),
+      (error: Error) => (problem.value = error.message),
+    );
+    return () => {
+      current = false;
+    };
+  }, [recording]);
+}
+
 /** Asks for the whole run; the range does not narrow it, since it is chosen here. */
 function useActivity(recording: Recording): void {
   useEffect(() => {
     const all = whole(recording);
-    if (!all) return;
+    if (!all || !recording.summary.timed) return;
     const columns = Math.round(Math.min(innerWidth, Math.max(60, (all[1] - all[0]) / COLUMN_NS)));
     const chosen = { thread: thread.value, process: process.value, idle: idle.value };
     let current = true;
@@ -67,8 +104,8 @@ function decode(values: Record<string, any>, both: Float64Array, recording: Reco
 }
 
 const TONES = {
-  light: { running: "#9cc3f2", gil: "#2f6fc4", line: "#c3cad3", text: "#4d5662", veil: "rgb(251 252 253 / .72)" },
-  dark: { running: "#3c618f", gil: "#84b6f2", line: "#454c55", text: "#b3bcc7", veil: "rgb(23 25 28 / .72)" },
+  light: { running: "#9cc3f2", gil: "#2f6fc4", memory: "#2e8a4a", line: "#c3cad3", text: "#4d5662", veil: "rgb(251 252 253 / .72)" },
+  dark: { running: "#3c618f", gil: "#84b6f2", memory: "#7ad08f", line: "#454c55", text: "#b3bcc7", veil: "rgb(23 25 28 / .72)" },
 };
 
 /** A round number of threads that the highest column fits below; chance may show more than there are. */
@@ -91,7 +128,26 @@ function drawArea(context: CanvasRenderingContext2D, values: Float64Array, top: 
   context.fill();
 }
 
-function drawStrip(canvas: HTMLCanvasElement, shown: Activity, [from, to]: [number, number], chosen: [number, number] | null): void {
+interface Shown {
+  activity: Activity | null;
+  cpu: Course | null;
+  memory: Course | null;
+}
+
+/** A line through the largest value of each column, which rises from the smallest where they differ. */
+function drawLine(context: CanvasRenderingContext2D, { counter, least, most }: Course, width: number, height: number): void {
+  const step = width / most.length;
+  const place = (value: number) => height - (value / ceilingOf(counter, counter.most)) * (height - 2);
+  context.beginPath();
+  for (let i = 0; i < most.length; i++) {
+    if (Number.isNaN(most[i])) continue;
+    context.lineTo((i + 0.5) * step, place(least[i]));
+    context.lineTo((i + 0.5) * step, place(most[i]));
+  }
+  context.stroke();
+}
+
+function drawStrip(canvas: HTMLCanvasElement, shown: Shown, [from, to]: [number, number], chosen: [number, number] | null): void {
   const scale = devicePixelRatio || 1;
   const width = (canvas.width = Math.max(1, Math.round(canvas.clientWidth * scale)));
   const height = (canvas.height = Math.max(1, Math.round(canvas.clientHeight * scale)));
@@ -99,14 +155,31 @@ function drawStrip(canvas: HTMLCanvasElement, shown: Activity, [from, to]: [numb
   const tone = dark.value ? TONES.dark : TONES.light;
   const place = (value: number) => ((value - from) / (to - from)) * width;
   const floor = height - AXIS * scale;
-  context.save();
-  context.translate(place(shown.begin), 0);
-  const drawn = place(shown.end) - place(shown.begin);
-  context.fillStyle = tone.running;
-  drawArea(context, shown.running, ceiling(shown), drawn, floor);
-  context.fillStyle = tone.gil;
-  drawArea(context, shown.gil, ceiling(shown), drawn, floor);
-  context.restore();
+  const within = ({ begin, end }: { begin: number; end: number }, draw: (width: number) => void) => {
+    context.save();
+    context.translate(place(begin), 0);
+    draw(place(end) - place(begin));
+    context.restore();
+  };
+  const { activity: threads, cpu: cpus, memory: bytes } = shown;
+  if (threads)
+    within(threads, (drawn) => {
+      context.fillStyle = tone.running;
+      drawArea(context, threads.running, ceiling(threads), drawn, floor);
+      context.fillStyle = tone.gil;
+      drawArea(context, threads.gil, ceiling(threads), drawn, floor);
+    });
+  else if (cpus)
+    within(cpus, (drawn) => {
+      context.fillStyle = tone.running;
+      drawArea(context, cpus.most.map((value) => value || 0), ceilingOf(cpus.counter, cpus.counter.most), drawn, floor);
+    });
+  if (bytes)
+    within(bytes, (drawn) => {
+      context.strokeStyle = tone.memory;
+      context.lineWidth = 1.5 * scale;
+      drawLine(context, bytes, drawn, floor);
+    });
   if (chosen) {
     context.fillStyle = tone.veil;
     context.fillRect(0, 0, place(chosen[0]), floor);
@@ -221,39 +294,81 @@ function useDrag(strip: { current: HTMLDivElement | null }, all: [number, number
   }, [all?.[0], all?.[1]]);
 }
 
-/** What the mouse is on, what is selected, or what the tones mean. */
-function words(shown: Activity | null, all: [number, number], chosen: [number, number] | null): string {
-  const at = hovered.value;
-  if (dragged.value || (chosen && at === null))
-    return `${time(chosen![0] - all[0])} to ${time(chosen![1] - all[0])}: ${time(chosen![1] - chosen![0])} · double click or Esc: all`;
-  if (at === null || !shown) return "drag to select a range";
+/** A counter at a time; "" where nothing is known. */
+function courseWords(course: Course | null, at: number): string {
+  if (!course) return "";
+  const columns = course.most.length;
+  const column = Math.min(columns - 1, Math.floor(((at - course.begin) / (course.end - course.begin)) * columns));
+  const [least, most] = [course.least[column], course.most[column]];
+  return Number.isNaN(most) || most === undefined ? "" : `, ${titleOfCounter(course.counter)} ${counterRange(course.counter, least, most)}`;
+}
+
+function activityWords(shown: Activity, at: number): string {
   const columns = shown.running.length;
   const column = Math.floor(((at - shown.begin) / (shown.end - shown.begin)) * columns);
   const running = (shown.running[column] ?? 0).toFixed(1);
-  return `at ${time(at - all[0])}: ${running} running, ${(shown.gil[column] ?? 0).toFixed(1)} with the GIL`;
+  return `, ${running} running, ${(shown.gil[column] ?? 0).toFixed(1)} with the GIL`;
 }
 
-function Drawn({ all }: { all: [number, number] }): JSX.Element {
+/** What the mouse is on, what is selected, or what the tones mean. */
+function words(shown: Shown, all: [number, number], chosen: [number, number] | null, timed: boolean): string {
+  const at = hovered.value;
+  if (dragged.value || (chosen && at === null)) {
+    const part = `${time(chosen![0] - all[0])} to ${time(chosen![1] - all[0])}: ${time(chosen![1] - chosen![0])}`;
+    return `${part} · double click or Esc: all${timed ? "" : " · functions have no times, so their figures stay those of the whole run"}`;
+  }
+  if (at === null) return "drag to select a range";
+  const first = shown.activity ? activityWords(shown.activity, at) : courseWords(shown.cpu, at);
+  const rest = courseWords(shown.memory, at);
+  return `at ${time(at - all[0])}: ${(first + rest).slice(2)}`;
+}
+
+/** What the picture shows, in words and tones. */
+function Legend({ shown }: { shown: Shown }): JSX.Element {
+  const { activity: threads, cpu: cpus, memory: bytes } = shown;
+  return (
+    <>
+      {threads && (
+        <>
+          <b>{`${ceiling(threads)} ${ceiling(threads) > 1 ? "threads" : "thread"}`}</b>
+          <span class="tone running">running</span>
+          <span class="tone gil">with the GIL</span>
+        </>
+      )}
+      {!threads && cpus && (
+        <>
+          <b>{`${ceilingOf(cpus.counter, cpus.counter.most)} CPU${ceilingOf(cpus.counter, cpus.counter.most) > 1 ? "s" : ""}`}</b>
+          <span class="tone cpu">in use, {counterValue(cpus.counter, cpus.counter.mean)} in the mean</span>
+        </>
+      )}
+      {bytes && (
+        <span class="tone memory">
+          {titleOfCounter(bytes.counter)}, highest {counterValue(bytes.counter, bytes.counter.most)}
+        </span>
+      )}
+    </>
+  );
+}
+
+function Drawn({ all, timed }: { all: [number, number]; timed: boolean }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const strip = useRef<HTMLDivElement>(null);
-  const shown = activity.value;
+  const shown: Shown = { activity: timed ? activity.value : null, cpu: cpu.value, memory: memory.value };
   const chosen = dragged.value ?? range.value;
   useDrag(strip, all);
   useEffect(() => {
     const element = canvas.current!; // the observer may still speak when the page has let go of it
-    const draw = () => shown && drawStrip(element, shown, all, chosen);
+    const draw = () => drawStrip(element, shown, all, chosen);
     draw();
     const watch = new ResizeObserver(draw);
     watch.observe(element);
     return () => watch.disconnect();
-  }, [shown, all[0], all[1], chosen?.[0], chosen?.[1], dark.value]);
+  }, [shown.activity, shown.cpu, shown.memory, all[0], all[1], chosen?.[0], chosen?.[1], dark.value]);
   return (
     <footer class="strip" aria-label="the run over time">
       <div class="legend">
-        <b>{shown ? `${ceiling(shown)} ${ceiling(shown) > 1 ? "threads" : "thread"}` : ""}</b>
-        <span class="tone running">running</span>
-        <span class="tone gil">with the GIL</span>
-        <span>{words(shown, all, chosen)}</span>
+        <Legend shown={shown} />
+        <span>{words(shown, all, chosen, timed)}</span>
       </div>
       <div class="course" ref={strip}>
         <canvas ref={canvas} aria-hidden="true" />
@@ -267,6 +382,8 @@ function Drawn({ all }: { all: [number, number] }): JSX.Element {
 export function Strip({ recording }: { recording: Recording }): JSX.Element {
   const all = whole(recording);
   useActivity(recording);
-  if (all) return <Drawn all={all} />;
+  useCourse(recording, cpu, "cpu");
+  useCourse(recording, memory, "rss", "pss", "uss", "heap");
+  if (all) return <Drawn all={all} timed={recording.summary.timed} />;
   return <footer class="strip none hint">Sums were recorded, not one time after the other, so there is no run over time to show; sonde record keeps the times.</footer>;
 }

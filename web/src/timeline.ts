@@ -9,7 +9,7 @@ import type { Recording } from "./recording";
 import { Rectangles, type Layout } from "./rectangles";
 import { background, MONOSPACED } from "./stacks";
 import { dark } from "./state";
-import { KINDS, toggle, tracksOf, type Place, type Track } from "./tracks";
+import { KINDS, readingAt, toggle, tracksOf, type Place, type Reading, type Track } from "./tracks";
 
 /** How much more than the window is asked for, on both sides. */
 const MARGIN = 0.5;
@@ -18,7 +18,7 @@ export interface TimelineOptions {
   recording: Recording;
   whole: [number, number];
   ask(request: Request): Promise<Answer>;
-  onHover(found: Found | null, event: MouseEvent): void;
+  onHover(found: Found | Reading | null, event: MouseEvent): void;
   onChoose(found: Found | null): void;
   onRange(range: [number, number]): void;
   /** Tracks have moved or changed their height. */
@@ -44,8 +44,8 @@ export interface Placed {
 }
 
 const TONES = [
-  { running: 0xfff2c39c, gil: 0xffc46f2f },
-  { running: 0xff8f613c, gil: 0xfff2b684 },
+  { running: 0xfff2c39c, gil: 0xffc46f2f, cpu: 0xfff2c39c, cpuEdge: 0xffc46f2f, level: 0xffc2ddb4, levelEdge: 0xff4a8a2e },
+  { running: 0xff8f613c, gil: 0xfff2b684, cpu: 0xff8f613c, cpuEdge: 0xfff2b684, level: 0xff3d5c35, levelEdge: 0xff8fd07a },
 ];
 
 export class Timeline {
@@ -143,7 +143,7 @@ export class Timeline {
   }
 
   private needs({ known, kind }: Track): boolean {
-    if (!KINDS[kind].band({} as Track, this.placeOf(0))) return false;
+    if (!KINDS[kind].asks) return false;
     if (!known) return true;
     const { from, to } = this.camera.window;
     const [first, last] = this.options.whole;
@@ -180,8 +180,19 @@ export class Timeline {
     this.drawAsked = requestAnimationFrame(() => this.draw());
   }
 
+  private trackAt(event: MouseEvent): Placed | undefined {
+    return this.placed().find(({ top, height }) => event.offsetY >= top && event.offsetY < top + height);
+  }
+
+  /** What a counter below the mouse was then. */
+  private read(event: MouseEvent): Reading | null {
+    const over = event.offsetY >= AXIS ? this.trackAt(event) : undefined;
+    const { from, to } = this.camera.window;
+    return over ? readingAt(over.track, this.valueAt(event), (to - from) / this.rectangles.columns) : null;
+  }
+
   private find(event: MouseEvent): Found | null {
-    const over = this.placed().find(({ top, height }) => event.offsetY >= top && event.offsetY < top + height);
+    const over = this.trackAt(event);
     const band = over && KINDS[over.track.kind].band(over.track, this.placeOf(over.top));
     if (!over || !band || event.offsetY < AXIS || event.offsetY >= band.top + band.height) return null;
     const rectangle = this.rectangles.at(band, event.offsetX, event.offsetY - band.top);
@@ -217,7 +228,7 @@ export class Timeline {
       this.canvas.setPointerCapture(event.pointerId);
     });
     on("pointermove", (event) => {
-      if (!grip) return this.options.onHover(this.find(event), event);
+      if (!grip) return this.options.onHover(this.find(event) ?? this.read(event), event);
       const [x, y] = [event.clientX - grip.x, event.clientY - grip.y];
       if (!grip.moved && Math.hypot(x, y) < 4) return;
       grip = { ...grip, x: event.clientX, y: event.clientY, moved: true };

@@ -1,13 +1,14 @@
 // The tracks of the timeline: what lies on one axis of time, one below the other. Each kind of track is a row of KINDS: how
-// tall it is, what it asks for, how it draws. To show something else over time (zones, regions, counters, ranks): a row.
+// tall it is, what it asks for, how it draws. To show something else over time (zones, regions, ranks): a row.
 
 import type { Answer } from "./answer";
+import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./counters";
 import type { Request } from "./engine";
-import type { Process, Recording, Thread } from "./recording";
+import type { Counter, Figures, Process, Recording, Thread } from "./recording";
 import type { Band, Layout, Rectangles, Window } from "./rectangles";
 import { lookOf } from "./stacks";
 
-export type KindName = "process" | "thread";
+export type KindName = "process" | "counter" | "thread";
 
 export interface Track {
   kind: KindName;
@@ -16,13 +17,32 @@ export interface Track {
   detail: string;
   process: number;
   thread: number;
+  counter: (Counter & Figures) | null;
   /** Levels that are shown at most, and those that have been seen: a track that shrank while moving would be restless. */
   limit: number;
   levels: number;
   /** What is known of it now, and for which window. */
   layout: Layout | null;
   activity: Activity | null;
+  values: Values | null;
   known: Window | null;
+}
+
+/** A counter: the smallest and the largest value of each column of time; NaN where nothing is known. */
+interface Values {
+  from: number;
+  to: number;
+  least: Float64Array;
+  most: Float64Array;
+}
+
+/** What a counter was in a stretch of time. */
+export interface Reading {
+  counter: Counter & Figures;
+  from: number;
+  to: number;
+  least: number;
+  most: number;
 }
 
 interface Activity {
@@ -38,11 +58,13 @@ export interface Place {
   recording: Recording;
   window: Window;
   top: number;
-  tones: { running: number; gil: number };
+  tones: { running: number; gil: number; cpu: number; cpuEdge: number; level: number; levelEdge: number };
 }
 
 interface Kind {
   height(track: Track): number;
+  /** Whether there is anything to ask for. */
+  asks: boolean;
   /** Requests that tell it what happened in a window, and what takes their answers. */
   requests(track: Track, window: Window, columns: number): Request[];
   take(track: Track, answers: Answer[], window: Window): void;
@@ -55,6 +77,9 @@ const HEAD = 22;
 const LANE = 12;
 const ROW = 16;
 const GAP = 6;
+const CHART = 40;
+/** Of a counter's picture: the line along its upper end, in CSS pixels. */
+const EDGE = 1.5;
 const FEW_LEVELS = 4;
 const SOME_LEVELS = 14;
 const EMPTY: Layout = {
@@ -111,18 +136,83 @@ function drawActivity(track: Track, { rectangles, window, top, tones }: Place): 
   }
 }
 
+function decodeValues(answer: Answer): Values {
+  const both = answer.reals("least_and_most");
+  const { begin_ns: from, end_ns: to } = answer.values;
+  return { from, to, least: both.subarray(0, both.length / 2), most: both.subarray(both.length / 2) };
+}
+
+/** The smallest and the largest value between two times; null where nothing is known. */
+function valuesBetween({ from, to, least, most }: Values, begin: number, end: number): [number, number] | null {
+  const perColumn = (to - from) / least.length;
+  const first = Math.max(0, Math.floor((begin - from) / perColumn));
+  const last = Math.min(least.length - 1, Math.ceil((end - from) / perColumn) - 1);
+  let found: [number, number] | null = null;
+  for (let i = first; i <= Math.max(first, last) && i < least.length; i++) {
+    if (Number.isNaN(most[i])) continue;
+    found = found ? [Math.min(found[0], least[i]), Math.max(found[1], most[i])] : [least[i], most[i]];
+  }
+  return found;
+}
+
+/** An area up to the smallest value of each pixel, and a line from there to the largest: no peak is too short to be seen. */
+function drawValues(track: Track, { rectangles, window, top, tones }: Place): void {
+  const { values, counter } = track;
+  if (!values || !counter) return;
+  const isTime = counter.unit === "ns";
+  const [area, edge] = isTime ? [tones.cpu, tones.cpuEdge] : [tones.level, tones.levelEdge];
+  const ceiling = ceilingOf(counter, counter.most);
+  const perPixel = (window.to - window.from) / rectangles.columns;
+  for (let x = 0; x < rectangles.columns; x++) {
+    const found = valuesBetween(values, window.from + x * perPixel, window.from + (x + 1) * perPixel);
+    if (!found) continue;
+    rectangles.bar(x, top, CHART, Math.max(found[1] / ceiling, EDGE / CHART), edge);
+    rectangles.bar(x, top, CHART, Math.max(0, found[0] / ceiling - EDGE / CHART), area);
+  }
+}
+
+/** What a counter was at a time, as exactly as a pixel is wide. */
+export function readingAt({ values, counter }: Track, time: number, perPixel: number): Reading | null {
+  const found = values && counter && valuesBetween(values, time, time + perPixel);
+  return found ? { counter: counter!, from: time, to: time + perPixel, least: found[0], most: found[1] } : null;
+}
+
+/** The core answers at most so many columns. */
+const COLUMNS_MAX = 16383;
+
 /** Samples come at random instants: in less time a column would show chance. */
 const COLUMN_NS = 20e6;
 
 export const KINDS: Record<KindName, Kind> = {
   process: {
     height: () => HEAD,
+    asks: false,
     requests: () => [],
     take() {},
     draw() {},
     band: () => null,
   },
+  counter: {
+    height: () => CHART + GAP,
+    asks: true,
+    requests: ({ counter }, { from, to }, columns) => [
+      {
+        ask: "series",
+        counter: counter!.id,
+        from_ns: Math.floor(from),
+        to_ns: Math.ceil(to),
+        columns: Math.min(COLUMNS_MAX, columns),
+      },
+    ],
+    take(track, [answer], window) {
+      track.values = decodeValues(answer);
+      track.known = window;
+    },
+    draw: drawValues,
+    band: () => null,
+  },
   thread: {
+    asks: true,
     height: (track) => LANE + levelsOf(track) * ROW + GAP,
     requests({ thread }, { from, to }, columns) {
       const window = { thread, from_ns: Math.floor(from), to_ns: Math.ceil(to) };
@@ -164,6 +254,8 @@ function blank(kind: KindName, process: number, thread: number): Track {
   return {
     kind,
     key: `${kind} ${thread || process}`,
+    counter: null,
+    values: null,
     title: "",
     detail: "",
     process,
@@ -176,20 +268,38 @@ function blank(kind: KindName, process: number, thread: number): Track {
   };
 }
 
+function counterTrack(counter: Counter & Figures): Track {
+  return {
+    ...blank("counter", counter.process, 0),
+    key: `counter ${counter.id}`,
+    counter,
+    title: titleOfCounter(counter),
+    detail: `highest ${counterValue(counter, counter.most)}, mean ${counterValue(counter, counter.mean)}: ${meaningOfCounter(counter)}`,
+  };
+}
+
 const FEW_THREADS = 4;
 
-/** Processes with their threads below; those of a single process need no heading. */
+/** Counters of a process, then its threads, below it; those of a single process need no heading. Without times there is
+ *  nothing of threads to show. */
 export function tracksOf(recording: Recording): Track[] {
-  const { processes, threads } = recording.summary;
+  const { processes, threads, counters, timed } = recording.summary;
   const threadTrack = ({ id, process, name, tid }: Thread): Track => ({
     ...blank("thread", process, id),
     title: name || "thread",
     detail: String(tid),
     limit: threads.length <= FEW_THREADS || id === threads[0].id ? SOME_LEVELS : FEW_LEVELS,
   });
-  if (processes.length < 2) return threads.map(threadTrack);
-  return processes.flatMap((process) => {
-    const own = threads.filter((thread) => thread.process === process.id);
-    return own.length ? [processTrack(process), ...own.map(threadTrack)] : [];
-  });
+  const tracksBelow = (process: number): Track[] => [
+    ...counters.filter((counter) => counter.process === process && counter.points).map(counterTrack),
+    ...(timed ? threads.filter((thread) => thread.process === process).map(threadTrack) : []),
+  ];
+  if (processes.length < 2) return [...tracksBelow(0), ...processes.flatMap(({ id }) => tracksBelow(id))];
+  return [
+    ...tracksBelow(0),
+    ...processes.flatMap((process) => {
+      const own = tracksBelow(process.id);
+      return own.length ? [processTrack(process), ...own] : [];
+    }),
+  ];
 }

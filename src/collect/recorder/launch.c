@@ -32,7 +32,7 @@ static _Noreturn void become_target(const struct launch *launch, int report)
 {
     unsetenv("SONDE_PYTHON");
     unsetenv("SONDE_PYTHON_FLAGS");
-    if (set_environment(launch) == 0) {
+    if (!launch->settings || set_environment(launch) == 0) {
         sigaction(SIGCHLD, launch->child_action, NULL);
         sigprocmask(SIG_SETMASK, launch->mask, NULL);
         execvp(launch->argv[0], launch->argv);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,13 +15,15 @@
 #include "collect/agent/arena.h"
 #include "collect/agent/session.h"
 #include "collect/outside/attach.h"
+#include "collect/recorder/counters.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/hot_functions.h"
 #include "collect/recorder/launch.h"
 #include "collect/recorder/listener.h"
 #include "collect/recorder/native_files.h"
+#include "collect/recorder/observed.h"
 #include "collect/recorder/sample_drain.h"
-#include "collect/recorder/witness.h"
+#include "collect/recorder/signals.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS 100000000u
@@ -41,9 +42,8 @@
 struct recorder {
     const struct recorder_options *options;
     struct recorder_result *result;
-    int listener, signals;
-    sigset_t old_mask;
-    struct sigaction old_child_action;
+    int listener;
+    struct signals signals;
     pid_t target;
     bool target_ended;
     struct followed *followed;
@@ -54,38 +54,17 @@ struct recorder {
     uint64_t over_ns;     /* when sampling ends though the program goes on; 0 = it does not */
     uint64_t progress_ns; /* when it is told next */
     bool over;
-    struct witness witness;
     struct native_files native_files;
     struct hot_functions hot;
     struct attach attach; /* of a process that ran already */
+    struct counters counters;
+    struct observed observed; /* of a program that is only looked at */
 };
-
-/* All that a user or a batch system may send and that would end us; besides these the real-time signals. */
-static const int handled_signals[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,  SIGUSR2,
-                                      SIGXCPU, SIGALRM, SIGPROF, SIGIO,  SIGPWR,  SIGVTALRM};
 
 static struct clock_rate current_rate(const struct recorder *recorder)
 {
     bool counter = clock_has_counter();
     return clock_rate_between(recorder->start, clock_read_pair(counter), counter);
-}
-
-static int take_signals(struct recorder *recorder, struct err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof handled_signals / sizeof *handled_signals; i++)
-        sigaddset(&set, handled_signals[i]);
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-        sigaddset(&set, number);
-    sigprocmask(SIG_BLOCK, &set, &recorder->old_mask);
-    /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. That a thread which we
-     * hold has stopped is none. */
-    const struct sigaction usual = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
-    sigaction(SIGCHLD, &usual, &recorder->old_child_action);
-    witness_open(&recorder->witness, &set);
-    recorder->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return recorder->signals >= 0 ? 0 : err_set_errno(err, "cannot watch signals");
 }
 
 static struct followed *find_followed(struct recorder *recorder, pid_t pid)
@@ -150,6 +129,7 @@ static void finish(struct recorder *recorder, struct followed *followed, bool en
     struct clock_rate rate = current_rate(recorder);
     followed_finish(followed, &rate);
     add_up(recorder->result, followed);
+    counters_end(&recorder->counters, (uint32_t)followed->pid);
     followed_close(followed, recorder->options->writer, ended, exit_code);
 }
 
@@ -242,6 +222,8 @@ static void take_process(struct recorder *recorder, const struct session_hello *
         sample_drain_count_for(opened.sample_drain, &recorder->hot);
     recorder->count++;
     recorder->result->processes += !same;
+    if (!same)
+        counters_add(&recorder->counters, (uint32_t)pid, opened.id);
     if (options->duration_ns)
         end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }
@@ -288,6 +270,10 @@ static int32_t exit_code_of(int status)
 static void reap_target(struct recorder *recorder)
 {
     int status;
+    siginfo_t ended = {0};
+    waitid(P_PID, (id_t)recorder->target, &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == recorder->target)
+        counters_end(&recorder->counters, (uint32_t)recorder->target);
     if (waitpid(recorder->target, &status, WNOHANG) != recorder->target)
         return;
     recorder->target_ended = true;
@@ -297,14 +283,12 @@ static void reap_target(struct recorder *recorder)
     recorder->result->end_ns = clock_monotonic_ns();
     take_messages(recorder);
     finish_process(recorder, recorder->target, exit_code_of(status));
+    observed_end(&recorder->observed, (uint32_t)recorder->target, exit_code_of(status));
 }
 
-/* What the terminal sends goes to the whole foreground group, the target included; what somebody sends to this
- * process alone was meant for the program. */
 static void forward(struct recorder *recorder, const struct signalfd_siginfo *info)
 {
-    bool to_group = witness_saw(&recorder->witness, (int)info->ssi_signo) || info->ssi_code == SI_KERNEL;
-    if (!to_group && !recorder->target_ended)
+    if (!signals_went_to_group(&recorder->signals, info) && !recorder->target_ended)
         kill(recorder->target, (int)info->ssi_signo);
     if (info->ssi_signo == SIGINT && recorder->options->ends_at_interrupt)
         end_sampling_at(recorder, clock_monotonic_ns() + INTERRUPT_GRACE_NS);
@@ -325,7 +309,7 @@ static void take_own_signal(struct recorder *recorder, const struct signalfd_sig
 static void take_pending_signals(struct recorder *recorder)
 {
     struct signalfd_siginfo info;
-    while (read(recorder->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    while (signals_take(&recorder->signals, &info)) {
         if (recorder->options->pid)
             take_own_signal(recorder, &info);
         else if (info.ssi_signo == SIGCHLD)
@@ -367,6 +351,7 @@ static void checkpoint(struct recorder *recorder)
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
             followed_drain(&recorder->followed[i], &rate);
+    counters_write(&recorder->counters);
     writer_flush(recorder->options->writer);
     recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
     uint64_t last_ns = recorder->options->period_ns ? FOLLOWED_NS : LAST_INTERVAL_NS;
@@ -377,7 +362,7 @@ static void checkpoint(struct recorder *recorder)
 static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)
 {
     size_t count = 0;
-    polled[count++] = (struct pollfd){.fd = recorder->signals, .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = recorder->signals.fd, .events = POLLIN};
     polled[count++] = (struct pollfd){.fd = recorder->listener, .events = POLLIN};
     /* Of a process that ran already the thread that samples it tells. */
     for (size_t i = 0; i < recorder->count && count < POLLED_MAX && !recorder->options->pid; i++)
@@ -473,8 +458,22 @@ static int patience_ms(struct recorder *recorder, uint64_t now)
         until = recorder->over_ns;
     if (recorder->options->progress && recorder->progress_ns < until)
         until = recorder->progress_ns;
+    if (counters_next_ns(&recorder->counters) < until)
+        until = counters_next_ns(&recorder->counters);
     uint64_t wait_ms = until > now ? (until - now) / 1000000u + 1 : 0, rings_ms = empty_rings(recorder);
     return (int)(rings_ms < wait_ms ? rings_ms : wait_ms);
+}
+
+static void look_at_counters(struct recorder *recorder, uint64_t now)
+{
+    if (counters_next_ns(&recorder->counters) > now)
+        return;
+    counters_look(&recorder->counters, now);
+    bool runs = !recorder->options->observe || observed_step(&recorder->observed, now);
+    if (runs || !recorder->options->pid)
+        return;
+    recorder->target_ended = true;
+    recorder->result->end_ns = clock_monotonic_ns();
 }
 
 static void follow_until_end(struct recorder *recorder)
@@ -487,6 +486,7 @@ static void follow_until_end(struct recorder *recorder)
         if (recorder->hot.limit)
             ask_for_hot(recorder, now);
         tell_progress(recorder, now);
+        look_at_counters(recorder, now);
         if (now >= recorder->next_ns)
             checkpoint(recorder);
         else
@@ -515,7 +515,8 @@ static void note_clock(struct recorder *recorder)
 
 static void finish_all(struct recorder *recorder)
 {
-    recorder->result->left_running = still_running(recorder);
+    recorder->result->processes += recorder->observed.met;
+    recorder->result->left_running = still_running(recorder) + observed_finish(&recorder->observed);
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
             finish(recorder, &recorder->followed[i], false, INT32_MIN);
@@ -584,11 +585,38 @@ static int start_attached(struct recorder *recorder, struct err *err)
     return 0;
 }
 
+/* ---- a program that is only looked at ---- */
+
+static int start_observed(struct recorder *recorder, struct err *err)
+{
+    const struct recorder_options *options = recorder->options;
+    const struct launch launch = {.argv = options->argv,
+                                  .mask = &recorder->signals.old_mask,
+                                  .child_action = &recorder->signals.old_child_action};
+    recorder->start = clock_read_pair(clock_has_counter());
+    recorder->result->start_ns = recorder->start.ns;
+    recorder->target = options->pid ? (pid_t)options->pid : launch_start(&launch, err);
+    if (recorder->target <= 0)
+        return -1;
+    recorder->counters.memory = options->observe->memory;
+    recorder->counters.interval_ns = options->observe->interval_ns;
+    recorder->observed = (struct observed){.writer = options->writer,
+                                           .counters = &recorder->counters,
+                                           .describe = options->describe,
+                                           .children = options->observe->children};
+    observed_begin(&recorder->observed, (uint32_t)recorder->target);
+    if (options->duration_ns)
+        end_sampling_at(recorder, clock_monotonic_ns() + options->duration_ns);
+    return 0;
+}
+
 static int start(struct recorder *recorder, struct err *err)
 {
     char name[64];
-    if (take_signals(recorder, err) < 0)
+    if (signals_open(&recorder->signals, err) < 0)
         return -1;
+    if (recorder->options->observe)
+        return start_observed(recorder, err);
     if (recorder->options->pid)
         return start_attached(recorder, err);
     recorder->listener = listener_open(name, sizeof name, err);
@@ -601,8 +629,8 @@ static int start(struct recorder *recorder, struct err *err)
     const struct launch launch = {.argv = recorder->options->argv,
                                   .agent = recorder->options->agent,
                                   .settings = (char *)settings.data,
-                                  .mask = &recorder->old_mask,
-                                  .child_action = &recorder->old_child_action};
+                                  .mask = &recorder->signals.old_mask,
+                                  .child_action = &recorder->signals.old_child_action};
     recorder->start = clock_read_pair(clock_has_counter());
     recorder->result->start_ns = recorder->start.ns;
     recorder->target = settings.failed ? err_set(err, "out of memory") : launch_start(&launch, err);
@@ -618,9 +646,10 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     struct recorder recorder = {.options = options,
                                 .result = result,
                                 .listener = -1,
-                                .signals = -1,
+                                .signals = {.fd = -1},
                                 .hot = {.limit = options->hot},
-                                .native_files = {.writer = options->writer}};
+                                .native_files = {.writer = options->writer},
+                                .counters = {.writer = options->writer}};
     int outcome = start(&recorder, err);
     if (outcome == 0) {
         recorder.interval_ns = options->checkpoint_ns ? options->checkpoint_ns : FIRST_CHECKPOINT_NS;
@@ -634,12 +663,11 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     attach_clear(&recorder.attach);
     if (recorder.listener >= 0)
         close(recorder.listener);
-    if (recorder.signals >= 0)
-        close(recorder.signals);
     free(recorder.followed);
+    observed_clear(&recorder.observed);
+    counters_clear(&recorder.counters);
     hot_functions_clear(&recorder.hot);
     native_files_clear(&recorder.native_files);
-    witness_close(&recorder.witness);
-    sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
+    signals_close(&recorder.signals);
     return outcome;
 }

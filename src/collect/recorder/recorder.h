@@ -13,6 +13,7 @@
 #include "collect/recorder/sample_drain.h"
 
 struct err;
+struct observed_options;
 
 struct recorder_progress {
     uint64_t elapsed_ns, samples, errors;
@@ -26,7 +27,9 @@ struct recorder_options {
     bool tasks;         /* likewise: the tasks of asyncio */
     bool cpu_clock;     /* likewise: samples stand for CPU time */
     bool children;      /* those that it starts, too */
-    const char *agent;  /* path of libsonde_agent.so */
+    const struct observed_options
+        *observe;      /* the program is only looked at, and need not be Python; NULL = no */
+    const char *agent; /* path of libsonde_agent.so */
     const char
         *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
     struct writer *writer;

@@ -4,6 +4,7 @@ import { batch } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
+import { counterValue, titleOfCounter, totalOf } from "../counters";
 import { functions, type Functions } from "../functions";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
@@ -102,15 +103,33 @@ function startedOf({ meta }: Summary): string | undefined {
   return meta.started && meta.started.replace("T", " ").replace(/\+0000$/, " UTC");
 }
 
+/** "123 MiB at 1.2 s" of what all processes had together. */
+function memoryWords(recording: Recording): string | undefined {
+  const memory = totalOf(recording, "rss", "pss", "uss");
+  if (!memory?.points) return undefined;
+  const at = time(memory.most_ns - recording.summary.begin_ns);
+  return `${counterValue(memory, memory.most)} ${titleOfCounter(memory)} at most, at ${at}; ${counterValue(memory, memory.last)} at the end`;
+}
+
+function cpuWords(recording: Recording): string | undefined {
+  const cpu = totalOf(recording, "cpu");
+  return cpu && cpu.points > 1 ? `${counterValue(cpu, cpu.mean)} in use in the mean, ${counterValue(cpu, cpu.most)} at most` : undefined;
+}
+
+/** Memory over time, and nothing of functions. */
+const hasOnlyCounters = ({ counters, threads, timed }: Summary) => counters.length > 0 && !timed && !threads.length;
+
 /** What kind of data they are, for those who opened a file of another program. */
 function kindOf(summary: Summary): string {
+  if (hasOnlyCounters(summary)) return "counters over time";
   if (summary.only_lines) return "hits and times of the lines of chosen functions";
   const lines = summary.lined ? "; hits and times of lines" : "";
   if (summary.sampled) return `stacks, sampled${lines}`;
   return summary.flat ? "functions and who called them, without stacks: stacks are estimated" : `every call, counted and timed${lines}`;
 }
 
-function run(summary: Summary): Fact[] {
+function run(recording: Recording): Fact[] {
+  const { summary } = recording;
   const { meta, processes } = summary;
   const ranks = processes.filter(({ rank }) => rank !== undefined).length;
   return [
@@ -123,6 +142,8 @@ function run(summary: Summary): Fact[] {
     ["Ranks", ranks ? count(ranks) : undefined],
     ["Processes", processes.length ? count(processes.length) : undefined],
     ["Threads", summary.threads.length ? count(summary.threads.length) : undefined],
+    ["CPU", cpuWords(recording)],
+    ["Memory", memoryWords(recording)],
   ];
 }
 
@@ -293,10 +314,24 @@ export function Overview({ recording }: ViewProps): JSX.Element {
   const table = functions.value;
   const { summary } = recording;
   const isEmpty = table && !(table.totalNs > 0) && !table.totalCalls;
+  const onlyCounters = hasOnlyCounters(summary);
   return (
     <div class="overview">
       <Damage summary={summary} />
-      {isEmpty && <Nothing recording={recording} />}
+      {onlyCounters && (
+        <section class="wide">
+          <h2>Over time</h2>
+          <p>
+            {cpuWords(recording)}
+            <br />
+            {memoryWords(recording)}
+          </p>
+          <button type="button" class="framed" onClick={() => (view.value = "timeline")}>
+            Show the timeline
+          </button>
+        </section>
+      )}
+      {isEmpty && !onlyCounters && <Nothing recording={recording} />}
       {!isEmpty && (
         <section class="wide">
           <h2>Findings</h2>
@@ -306,7 +341,7 @@ export function Overview({ recording }: ViewProps): JSX.Element {
       <Recordings shown={recording} />
       {table && !isEmpty && <Top title="Most time in itself" table={table} values={table.self} recording={recording} />}
       {table && !isEmpty && <Top title="Most time with what it calls" table={table} values={table.total} recording={recording} />}
-      <Facts title="The run" rows={run(summary)} />
+      <Facts title="The run" rows={run(recording)} />
       <Facts title="The recording" rows={quality(summary)} />
     </div>
   );

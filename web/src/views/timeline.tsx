@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { AXIS } from "../axis";
+import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "../counters";
 import { viewKeys } from "../keys";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
@@ -11,11 +12,22 @@ import { ask, color, dark, idle, matches, printing, problem, range, recording as
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
-import { isOpen, type Track } from "../tracks";
+import { isOpen, type Reading, type Track } from "../tracks";
 import type { ViewProps } from "../views";
 
-function describe(recording: Recording, found: Found | null, event: MouseEvent): void {
+function describeReading({ summary }: Recording, { counter, from, least, most }: Reading, event: MouseEvent): void {
+  const figures: [string, string][] = [
+    ["at", time(from - summary.begin_ns)],
+    ["value", counterRange(counter, least, most)],
+    ["highest", `${counterValue(counter, counter.most)} at ${time(counter.most_ns - summary.begin_ns)}`],
+    ["mean", counterValue(counter, counter.mean)],
+  ];
+  showTip({ title: titleOfCounter(counter), place: meaningOfCounter(counter), figures }, event);
+}
+
+function describe(recording: Recording, found: Found | Reading | null, event: MouseEvent): void {
   if (!found) return showTip(null);
+  if ("counter" in found) return describeReading(recording, found, event);
   const { codes } = recording;
   const whole = [recording.summary.begin_ns, recording.summary.end_ns];
   const figures: [string, string][] = [
@@ -39,6 +51,14 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
     return (
       <div class="name process" style={style} title={track.detail}>
         <b>{track.title}</b> {track.detail}
+      </div>
+    );
+  if (track.counter)
+    return (
+      <div class="name counter" style={style} title={track.detail}>
+        <b>{track.title}</b>
+        <small>highest {counterValue(track.counter, track.counter.most)}</small>
+        <small>mean {counterValue(track.counter, track.counter.mean)}</small>
       </div>
     );
   const only = thread.value === track.thread;
@@ -116,11 +136,11 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
           <Name key={one.track.key} placed={one} onToggle={(track) => tracks.current!.toggle(track)} />
         ))}
         <div class="corner" style={{ height: `${AXIS}px` }}>
-          threads
+          {recording.summary.timed ? "threads" : "counters"}
         </div>
       </div>
       <div class="picture">
-        <canvas ref={canvas} class="stacks" aria-label="threads over time; the table has the same figures as text" />
+        <canvas ref={canvas} class="stacks" aria-label="counters and threads over time; their names beside it and the table have the figures as text" />
       </div>
       <Tip />
     </div>
@@ -140,6 +160,7 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
     <div class="flame">
       <Drawn recording={current} whole={[begin_ns, end_ns]} />
       <p class="status">
+        {current.summary.timed || !current.summary.threads.length ? "" : "what functions took was added up and has no times · "}
         wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it
       </p>
     </div>

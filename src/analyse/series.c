@@ -1,0 +1,231 @@
+#include "analyse/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "store/recording.h"
+
+static uint32_t first_of(const struct recording *recording, uint64_t counter)
+{
+    uint32_t low = 0, high = recording->series_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (recording->series[middle].counter < counter)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct series as_series(const struct recording *recording, const struct counter *counter)
+{
+    bool is_time = strcmp(recording_text(recording, counter->unit), "ns") == 0;
+    return (struct series){.kind = counter->kind, .scale = is_time ? 1 : 1e9};
+}
+
+struct series series_of(const struct recording *recording, uint32_t counter)
+{
+    struct series series = as_series(recording, &recording->counters[counter]);
+    uint32_t first = first_of(recording, counter), end = first_of(recording, (uint64_t)counter + 1);
+    series.rows = end > first ? recording->series + first : NULL;
+    series.count = end - first;
+    return series;
+}
+
+/* ---- all of a name ---- */
+
+static int by_time(const void *left, const void *right)
+{
+    const struct series_row *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return (a->counter > b->counter) - (a->counter < b->counter);
+}
+
+/* A hostile file may hold anything: what does not fit wraps round. */
+static int64_t difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* The steps of one counter: by how much the sum of all changes at each of its points. */
+static uint32_t put_steps(const struct series *series, struct series_row *steps)
+{
+    bool is_level = series->kind != COUNTER_SUM;
+    for (uint32_t i = 0; i < series->count; i++) {
+        steps[i] = series->rows[i];
+        int64_t before = i ? series->rows[i - 1].value : is_level ? 0 : series->rows[0].value;
+        steps[i].value = difference(steps[i].value, before);
+    }
+    if (!is_level || !series->count)
+        return series->count;
+    /* A process that has ended has nothing any more. */
+    steps[series->count] = series->rows[series->count - 1];
+    steps[series->count].time_ns += steps[series->count].time_ns < UINT64_MAX;
+    steps[series->count].value = difference(0, series->rows[series->count - 1].value);
+    return series->count + 1;
+}
+
+static bool is_named(const struct recording *recording, uint32_t counter, const char *name)
+{
+    return strcmp(recording_text(recording, recording->counters[counter].name), name) == 0;
+}
+
+/* Steps become their running sum; those of one instant are one point. */
+static uint32_t add_up(struct series_row *steps, uint32_t count)
+{
+    uint32_t kept = 0;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum = difference(sum, difference(0, steps[i].value));
+        if (kept && steps[kept - 1].time_ns == steps[i].time_ns)
+            kept--;
+        steps[kept] = steps[i];
+        steps[kept++].value = sum;
+    }
+    return kept;
+}
+
+int series_sum(const struct recording *recording, const char *name, struct series_row **rows,
+               struct series *series, struct err *err)
+{
+    *series = (struct series){.scale = 1};
+    *rows = malloc(((size_t)recording->series_count + recording->counters_count + 1) * sizeof **rows);
+    if (!*rows)
+        return err_set(err, "out of memory");
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < recording->counters_count; i++) {
+        if (!is_named(recording, i, name))
+            continue;
+        struct series one = series_of(recording, i);
+        *series = as_series(recording, &recording->counters[i]);
+        count += put_steps(&one, *rows + count);
+    }
+    qsort(*rows, count, sizeof **rows, by_time);
+    series->rows = *rows;
+    series->count = add_up(*rows, count);
+    /* That the last process has ended is no value. */
+    if (series->kind != COUNTER_SUM && series->count > 1 && (*rows)[series->count - 1].value == 0)
+        series->count--;
+    return 0;
+}
+
+/* ---- pieces: a value that holds from one instant to another ---- */
+
+struct piece {
+    uint64_t begin_ns, end_ns;
+    double value;
+};
+
+static uint32_t piece_count(const struct series *series)
+{
+    return series->kind == COUNTER_SUM && series->count ? series->count - 1 : series->count;
+}
+
+static struct piece piece_at(const struct series *series, uint32_t index)
+{
+    const struct series_row *row = &series->rows[index];
+    bool is_last = index + 1 == series->count;
+    struct piece piece = {row->time_ns, is_last ? row->time_ns : row[1].time_ns, (double)row->value};
+    if (series->kind != COUNTER_SUM)
+        return piece;
+    double length_ns = (double)(piece.end_ns - piece.begin_ns);
+    double growth = (double)row[1].value - (double)row->value;
+    piece.value = length_ns > 0 ? growth / length_ns * series->scale : 0;
+    return piece;
+}
+
+/* Least squares, counted from the first point so that no digits are lost. Of a sum: through the sum itself. */
+static double slope_of(const struct series *series)
+{
+    double times = 0, values = 0, squares = 0, products = 0, count = series->count;
+    for (uint32_t i = 0; i < series->count; i++) {
+        double time_s = (double)(series->rows[i].time_ns - series->rows[0].time_ns) / 1e9;
+        double value = (double)series->rows[i].value - (double)series->rows[0].value;
+        times += time_s;
+        values += value;
+        squares += time_s * time_s;
+        products += time_s * value;
+    }
+    double spread = count * squares - times * times;
+    return spread > 0 ? (count * products - times * values) / spread : 0;
+}
+
+struct series_summary series_summarise(const struct series *series)
+{
+    struct series_summary summary = {.points = series->count};
+    double area = 0;
+    uint32_t pieces = piece_count(series);
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct piece piece = piece_at(series, i);
+        if (i == 0)
+            summary.first = summary.least = summary.most = piece.value;
+        if (piece.value > summary.most || i == 0) {
+            summary.most = piece.value;
+            summary.most_ns = piece.begin_ns;
+        }
+        summary.least = fmin(summary.least, piece.value);
+        summary.last = piece.value;
+        area += piece.value * (double)(piece.end_ns - piece.begin_ns);
+    }
+    if (series->count) {
+        summary.begin_ns = series->rows[0].time_ns;
+        summary.end_ns = series->rows[series->count - 1].time_ns;
+        summary.slope = slope_of(series);
+    }
+    double length_ns = (double)(summary.end_ns - summary.begin_ns);
+    summary.mean = length_ns > 0 ? area / length_ns : summary.first;
+    return summary;
+}
+
+static void take(double *least, double *most, uint32_t column, double value)
+{
+    least[column] = fmin(least[column], value);
+    most[column] = fmax(most[column], value);
+}
+
+void series_columns(const struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t columns,
+                    double *least, double *most)
+{
+    for (uint32_t i = 0; i < columns; i++)
+        least[i] = most[i] = NAN;
+    double column_ns = (double)(end_ns - begin_ns) / columns;
+    uint32_t pieces = end_ns > begin_ns ? piece_count(series) : 0;
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct piece piece = piece_at(series, i);
+        if (piece.end_ns < begin_ns || piece.begin_ns >= end_ns)
+            continue;
+        double from = piece.begin_ns > begin_ns ? (double)(piece.begin_ns - begin_ns) / column_ns : 0;
+        double to = fmin((double)(piece.end_ns - begin_ns) / column_ns, columns);
+        uint32_t column = fmin(from, columns - 1);
+        do
+            take(least, most, column, piece.value);
+        while (++column < to && column < columns);
+    }
+}
+
+struct timeline_axis series_axis(const struct recording *recording)
+{
+    struct timeline_axis axis = {.begin_ns = UINT64_MAX};
+    for (uint32_t i = 0; i < recording->series_count; i++) {
+        uint64_t time_ns = recording->series[i].time_ns;
+        axis.begin_ns = time_ns < axis.begin_ns ? time_ns : axis.begin_ns;
+        axis.end_ns = time_ns > axis.end_ns ? time_ns : axis.end_ns;
+    }
+    return recording->series_count ? axis : (struct timeline_axis){0};
+}
+
+struct timeline_axis series_whole_axis(const struct recording *recording)
+{
+    struct timeline_axis samples = timeline_axis(recording), counters = series_axis(recording);
+    if (!recording->samples_count || !recording->series_count)
+        return recording->samples_count ? samples : counters;
+    if (counters.begin_ns < samples.begin_ns)
+        samples.begin_ns = counters.begin_ns;
+    if (counters.end_ns > samples.end_ns)
+        samples.end_ns = counters.end_ns;
+    return samples;
+}

@@ -1,0 +1,91 @@
+#include "cli/mem_rss.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/series.h"
+#include "base/err.h"
+#include "base/quantity.h"
+#include "cli/closing.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "collect/recorder/observed.h"
+#include "store/recording.h"
+
+#define INTERVAL_MIN_S 0.001
+#define INTERVAL_MAX_S 3600.0
+
+static int check(const struct mem_rss *values, bool has_words, uint64_t *duration_ns, struct err *err)
+{
+    bool has_target = has_words || values->module || values->code;
+    if (run_check_pid(values->pid, err) < 0 || run_duration(values->duration, duration_ns, err) < 0)
+        return -1;
+    if (values->pid != RUN_NO_PID && has_target)
+        return err_set(err, "--pid names a process that runs already; there is nothing to start beside it");
+    if (values->pss && values->uss)
+        return err_set(err, "--pss and --uss are different ways to count: give one of them");
+    if (values->interval_s && !(values->interval_s >= INTERVAL_MIN_S && values->interval_s <= INTERVAL_MAX_S))
+        return err_set(err, "--interval must be between %g and %g seconds", INTERVAL_MIN_S, INTERVAL_MAX_S);
+    return 0;
+}
+
+static const char *memory_name(const struct recording *recording)
+{
+    static const char *const names[] = {"rss", "pss", "uss"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (uint32_t i = 1; i < recording->counters_count; i++)
+            if (strcmp(recording_text(recording, recording->counters[i].name), names[n]) == 0)
+                return names[n];
+    return names[0];
+}
+
+static void tell(const struct run *run, const struct recording *recording)
+{
+    struct series_row *rows = NULL;
+    struct series series;
+    struct err err = {0};
+    if (series_sum(recording, memory_name(recording), &rows, &series, &err) < 0)
+        return;
+    struct series_summary summary = series_summarise(&series);
+    message_note("%.3f s, %" PRIu32 " process%s, highest %s: %s", (double)run->elapsed_ns / 1e9,
+                 run->processes, run->processes == 1 ? "" : "es", quantity_bytes(summary.most).text,
+                 run->path);
+    free(rows);
+}
+
+static int close_memory(const struct run *run, const void *values)
+{
+    (void)values;
+    return closing_tell_run(run, tell, false, (struct report_options){0});
+}
+
+int mem_rss_run(const struct mem_rss *values, int argc, char **argv)
+{
+    struct err err = {0};
+    uint64_t duration_ns;
+    if (check(values, argc > 0, &duration_ns, &err) < 0)
+        return message_fail(&err);
+    const struct observed_options observe = {
+        .interval_ns = (uint64_t)((values->interval_s ? values->interval_s : MEM_RSS_INTERVAL_S) * 1e9),
+        .memory = values->pss   ? COUNTERS_PSS
+                  : values->uss ? COUNTERS_USS
+                                : COUNTERS_RSS,
+        .children = values->children,
+    };
+    const struct run_options options = {
+        .mode = "mem",
+        .output = values->output,
+        .format = values->format,
+        .settings = "",
+        .observe = &observe,
+        .duration_ns = duration_ns,
+        .embed_source = "no",
+        .target = {.pid = run_pid(values->pid),
+                   .module = values->module,
+                   .code = values->code,
+                   .argc = argc,
+                   .argv = argv},
+    };
+    return run_command(&options, close_memory, values);
+}
