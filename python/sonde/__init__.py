@@ -24,6 +24,7 @@ Importing the package loads nothing; each name is brought in when it is first us
 import sys
 
 _HOME = {
+    "LineMemoryProfiler": "line_memory",
     "LineProfiler": "line_profile",
     "LineStats": "line_stats",
     "Profile": "call_profile",

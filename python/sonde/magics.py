@@ -1,4 +1,4 @@
-"""``%load_ext sonde``: the magics %lprun and %%lprun_all, with line_profiler's flags."""
+"""``%load_ext sonde``: the magics %lprun and %%lprun_all, with line_profiler's flags, and those of memory."""
 
 import builtins
 import contextlib
@@ -22,10 +22,12 @@ _cells = itertools.count(1)
 
 
 def load_ipython_extension(shell):
-    shell.register_magics(LineMagics)
+    from sonde.memory_magics import MemoryMagics
+
+    shell.register_magics(LineMagics, MemoryMagics)
 
 
-def _parse(text, flags, valued):
+def parse_options(text, flags, valued):
     """The options in front of the statement, as a dict of lists, and the statement, as it was written."""
     options = {letter: [] for letter in flags + valued}
     text = text.lstrip()
@@ -78,7 +80,7 @@ def _builtin_profile(profiler):
             builtins.profile = before
 
 
-def _run(profiler, function, *arguments):
+def run_statement(profiler, function, *arguments):
     """What ended the run early, or None; and the seconds that it took."""
     start = time.perf_counter()
     end = None
@@ -155,10 +157,11 @@ class LineMagics(Magics):
 
         -u SECONDS: the unit of times in the table.
         """
-        options, statement = _parse(line, "rsz", "fmDTu")
+        options, statement = parse_options(line, "rsz", "fmDTu")
         options["z"] += options["s"]
         profiler = self._find(options)
-        end, _ = _run(profiler, profiler.runctx, statement, self.shell.user_global_ns, self.shell.user_ns)
+        spaces = self.shell.user_global_ns, self.shell.user_ns
+        end, _ = run_statement(profiler, profiler.runctx, statement, *spaces)
         return _finish(profiler, options, end)
 
     @cell_magic
@@ -173,7 +176,7 @@ class LineMagics(Magics):
 
         -t: keep the time in seconds that it took in the variable _total_time_taken.
         """
-        options, rest = _parse(line, "rzpt", "DTu")
+        options, rest = parse_options(line, "rzpt", "DTu")
         if rest:
             raise UsageError(f"%%lprun_all takes options only, not {rest!r}")
         source = self.shell.transform_cell(textwrap.dedent(cell))
@@ -184,7 +187,7 @@ class LineMagics(Magics):
         for one in (code, *(() if options["p"] else _codes(code))):
             profiler.add_code_object(one)
         with profiler:
-            end, elapsed = _run(profiler, exec, code, self.shell.user_global_ns, self.shell.user_ns)
+            end, elapsed = run_statement(profiler, exec, code, self.shell.user_global_ns, self.shell.user_ns)
         if options["t"]:
             self.shell.user_ns["_total_time_taken"] = elapsed
         return _finish(profiler, options, end)

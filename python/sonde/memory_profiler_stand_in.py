@@ -5,10 +5,11 @@ from sonde.memory_usage import memory_usage  # noqa: F401
 
 
 def __getattr__(name):
-    if name != "load_ipython_extension":
+    names = {"LineProfiler": "LineMemoryProfiler", "load_ipython_extension": "load_ipython_extension"}
+    if name not in names:
         raise AttributeError(
             "module 'memory_profiler' (sonde's stand-in for it) has no attribute " + repr(name)
         )
     import sonde
 
-    return sonde.load_ipython_extension
+    return getattr(sonde, names[name])

@@ -258,6 +258,8 @@ static PyMethodDef binding_methods[] = {
     {"lprof", line_stats_lprof, METH_VARARGS, "lprof(functions) -> bytes\n\nA .lprof file."},
     {"line_recording", line_stats_recording, METH_VARARGS,
      "line_recording(functions, sources) -> bytes\n\nA .sonde file; sources: {file: text}."},
+    {"line_memory_text", line_stats_memory_text, METH_VARARGS,
+     "The table of the memory of lines, as memory_profiler prints it."},
     {"line_text", line_stats_text, METH_VARARGS,
      "line_text(functions, sources, unit, stripzeros, details, summarize, color) -> str\n\n"
      "line_profiler's layout."},

@@ -12,6 +12,7 @@
 #include "export/lprof_writer.h"
 #include "import/formats.h"
 #include "show/lines_text.h"
+#include "show/memory_lines_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 #include "store/rewrite.h"
@@ -67,6 +68,14 @@ static int check_line(long long line)
     return -1;
 }
 
+static int added(uint32_t row)
+{
+    if (row != UINT32_MAX)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
 static int take_row(struct recording *recording, uint32_t code, PyObject *tuple)
 {
     long long line, hits, total, self = 0, shortest = 0, longest = 0;
@@ -86,14 +95,30 @@ static int take_row(struct recording *recording, uint32_t code, PyObject *tuple)
     row.self_ns = (uint64_t)self;
     row.min_ns = (uint64_t)shortest;
     row.max_ns = (uint64_t)longest;
-    if (recording_add_line(recording, &row) != UINT32_MAX)
-        return 0;
-    PyErr_NoMemory();
-    return -1;
+    return added(recording_add_line(recording, &row));
 }
 
+static int take_memory(struct recording *recording, uint32_t code, PyObject *tuple)
+{
+    long long line, hits, rss, heap;
+    struct line_memory_row row = {.code = code};
+
+    if (!PyArg_ParseTuple(tuple, "LLLLLL;a row is (line, hits, growth, memory, growth, memory)", &line, &hits,
+                          &row.rss_growth_bytes, &rss, &row.heap_growth_bytes, &heap) ||
+        check_line(line) < 0)
+        return -1;
+    row.line = (uint32_t)line;
+    row.hits = (uint64_t)hits;
+    row.rss_bytes = (uint64_t)rss;
+    row.heap_bytes = (uint64_t)heap;
+    return added(recording_add_line_memory(recording, &row));
+}
+
+typedef int take_one_row(struct recording *recording, uint32_t code, PyObject *tuple);
+
 /* A function that never ran has a row without hits, as in files that were read. */
-static int take_rows(struct recording *recording, uint32_t code, uint32_t line, PyObject *rows)
+static int take_rows(struct recording *recording, uint32_t code, uint32_t line, PyObject *rows,
+                     take_one_row *take_one)
 {
     const struct line_row never = {.code = code, .line = line};
     Py_ssize_t count = PyList_Size(rows);
@@ -103,12 +128,12 @@ static int take_rows(struct recording *recording, uint32_t code, uint32_t line, 
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++)
-        if (take_row(recording, code, PyList_GetItem(rows, i)) < 0)
+        if (take_one(recording, code, PyList_GetItem(rows, i)) < 0)
             return -1;
     return count < 0 ? -1 : 0;
 }
 
-static int take_function(struct recording *recording, PyObject *function)
+static int take_function(struct recording *recording, PyObject *function, take_one_row *take_one)
 {
     PyObject *file, *name, *rows;
     struct code code = {.kind = CODE_PYTHON};
@@ -126,7 +151,7 @@ static int take_function(struct recording *recording, PyObject *function)
         return -1;
     id = recording_add_code(recording, &code);
     if (id)
-        return take_rows(recording, id, code.line, rows);
+        return take_rows(recording, id, code.line, rows, take_one);
     PyErr_NoMemory();
     return -1;
 }
@@ -148,7 +173,7 @@ static int take_source(struct recording *recording, PyObject *file, PyObject *te
 }
 
 /* `sources` may be NULL. 0, or -1 with an exception: then the profile is empty. */
-static int take(struct line_profile *profile, PyObject *functions, PyObject *sources)
+static int take(struct line_profile *profile, PyObject *functions, PyObject *sources, take_one_row *take_one)
 {
     struct recording *recording = &profile->recording;
     struct err err = {0};
@@ -157,7 +182,7 @@ static int take(struct line_profile *profile, PyObject *functions, PyObject *sou
     int failed = recording_init(recording, &err) < 0 ? fail(&err) : 0;
 
     for (Py_ssize_t i = 0; !failed && i < PyList_Size(functions); i++)
-        failed = take_function(recording, PyList_GetItem(functions, i));
+        failed = take_function(recording, PyList_GetItem(functions, i), take_one);
     while (!failed && sources && PyDict_Next(sources, &at, &file, &text))
         failed = take_source(recording, file, text);
     if (!failed && (recording_set_meta(recording, "mode", "line") < 0 || build_table(profile, &err) < 0))
@@ -264,7 +289,8 @@ PyObject *line_stats_lprof(PyObject *module, PyObject *arguments)
     int failed;
 
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!", &PyList_Type, &functions) || take(&profile, functions, NULL) < 0)
+    if (!PyArg_ParseTuple(arguments, "O!", &PyList_Type, &functions) ||
+        take(&profile, functions, NULL, take_row) < 0)
         return NULL;
     failed = lprof_writer_write(&profile.recording, &profile.table, &out, &err);
     line_profile_clear(&profile);
@@ -298,7 +324,7 @@ PyObject *line_stats_recording(PyObject *module, PyObject *arguments)
 
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!O!", &PyList_Type, &functions, &PyDict_Type, &sources) ||
-        take(&profile, functions, sources) < 0)
+        take(&profile, functions, sources, take_row) < 0)
         return NULL;
     failed = write_recording(&profile.recording, &out, &err);
     line_profile_clear(&profile);
@@ -320,7 +346,7 @@ PyObject *line_stats_text(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!O!dpppp", &PyList_Type, &functions, &PyDict_Type, &sources,
                           &options.unit_s, &skip_zero, &details, &summarize, &color) ||
-        take(&profile, functions, sources) < 0)
+        take(&profile, functions, sources, take_row) < 0)
         return NULL;
     options.terminal.color = color;
     bytes_putf(&out, "Timer unit: %g s\n\n", options.unit_s);
@@ -332,6 +358,26 @@ PyObject *line_stats_text(PyObject *module, PyObject *arguments)
         if (!skip_zero || profile.table.functions[i].total_ns)
             lines_text_put_summary(&profile.recording, &options, &profile.table, &profile.table.functions[i],
                                    &out);
+    line_profile_clear(&profile);
+    return take_result(&out, true);
+}
+
+PyObject *line_stats_memory_text(PyObject *module, PyObject *arguments)
+{
+    struct line_profile profile = {0};
+    struct report_options options = {.paths = LABEL_FULL};
+    struct bytes out = {0};
+    PyObject *functions, *sources;
+    int precision;
+
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!O!i", &PyList_Type, &functions, &PyDict_Type, &sources, &precision) ||
+        take(&profile, functions, sources, take_memory) < 0)
+        return NULL;
+    options.precision = precision > 0 ? precision : -1;
+    for (uint32_t i = 0; i < profile.table.function_count; i++)
+        memory_lines_text_put_function(&profile.recording, &options, &profile.table,
+                                       &profile.table.functions[i], &out);
     line_profile_clear(&profile);
     return take_result(&out, true);
 }

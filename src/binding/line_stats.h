@@ -19,4 +19,8 @@ PyObject *line_stats_recording(PyObject *module, PyObject *arguments);
 /* (functions, sources, unit, stripzeros, details, summarize, color): a str, the functions in the order given. */
 PyObject *line_stats_text(PyObject *module, PyObject *arguments);
 
+/* The same of memory, a row being (line, hits, rss_growth, rss, heap_growth, heap), in bytes.
+ * (functions, sources, precision): a str, the functions in the order given. */
+PyObject *line_stats_memory_text(PyObject *module, PyObject *arguments);
+
 #endif

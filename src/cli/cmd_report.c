@@ -246,7 +246,8 @@ static int put_csv(const struct recording *recording, struct report_options *rep
 {
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
-    bool lines = recording->lines_count && report->by != GROUP_MODULE && report->by != GROUP_FILE &&
+    bool lines = (recording->lines_count || recording->line_memory_count) &&
+        report->by != GROUP_MODULE && report->by != GROUP_FILE &&
                  report->by != GROUP_LINE && !measure_is_memory(measure_of(recording, &report->selection));
     if (report->view == REPORT_TABLE && lines)
         return put_lines_csv(recording, report, out, err);

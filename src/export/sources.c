@@ -217,8 +217,10 @@ int sources_load(struct recording *recording, const char *file)
         file && look_at(AT_FDCWD, file, &status) ? since_1970_ns(&status.stx_mtime) : INT64_MAX;
     bool *seen = calloc((size_t)count + 1, sizeof *seen);
     int result = seen ? 0 : -1;
-    for (uint32_t i = 0; result == 0 && i < recording->lines_count; i++) {
-        uint32_t name = recording->codes[recording->lines[i].code].file;
+    uint32_t times = recording->lines_count, rows = times + recording->line_memory_count;
+    for (uint32_t i = 0; result == 0 && i < rows; i++) {
+        uint32_t code = i < times ? recording->lines[i].code : recording->line_memory[i - times].code;
+        uint32_t name = recording->codes[code].file;
         if (!seen[name] && !recording_source(recording, name))
             result = load_file(recording, name, recorded_ns, &text);
         seen[name] = true;

@@ -118,22 +118,39 @@ static void put_owner(const struct recording *recording, enum group_by by, uint3
         bytes_putf(out, "%" PRIu64 ",", recording->processes[id].pid);
 }
 
+static void put_memory(const struct line_table_row *row, struct bytes *out)
+{
+    const struct line_table_memory *memory = &row->memory;
+    bytes_putf(out, "%u,%" PRIu64 ",%" PRId64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",", row->line, row->hits,
+               memory->rss_growth_bytes, memory->rss_bytes, memory->heap_growth_bytes, memory->heap_bytes);
+}
+
+static void put_times(const struct line_table_row *row, struct bytes *out)
+{
+    bytes_putf(out, "%u,%" PRIu64 ",%" PRIu64 ",", row->line, row->hits, row->total_ns);
+    if (row->sums_only)
+        bytes_put_text(out, ",,,");
+    else
+        bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->self_ns, row->min_ns, row->max_ns);
+}
+
 void table_csv_lines(const struct recording *recording, const struct line_table *table, enum group_by by,
                      struct bytes *out)
 {
     const char *owner = by == GROUP_THREAD ? "thread," : by == GROUP_PROCESS ? "process," : "";
-    bytes_putf(out, "%sline,hits,total_ns,self_ns,min_ns,max_ns,file,first_line,function\n", owner);
+    bool memory = recording->line_memory_count > 0;
+    bytes_putf(out, "%sline,hits,%s,file,first_line,function\n", owner,
+               memory ? "rss_growth_bytes,rss_bytes,heap_growth_bytes,heap_bytes"
+                      : "total_ns,self_ns,min_ns,max_ns");
     for (uint32_t i = 0; i < table->function_count; i++) {
         const struct line_table_function *function = &table->functions[i];
         for (uint32_t j = 0; j < function->count; j++) {
             const struct line_table_row *row = &table->rows[function->first + j];
             put_owner(recording, by, function->owner, out);
-            bytes_putf(out, "%u,%" PRIu64 ",%" PRIu64 ",", row->line, row->hits, row->total_ns);
-            if (row->sums_only)
-                bytes_put_text(out, ",,,");
+            if (memory)
+                put_memory(row, out);
             else
-                bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", row->self_ns, row->min_ns,
-                           row->max_ns);
+                put_times(row, out);
             put_code(recording, function->code, out);
             bytes_put_u8(out, '\n');
         }

@@ -170,8 +170,7 @@ static int set_up(char *why, size_t why_bytes)
     return -1;
 }
 
-/* What the tracker of allocations counts, where it is there. */
-static struct line_memory_heap heap_of_agent(void)
+struct line_memory_heap line_session_heap(void)
 {
     return (struct line_memory_heap){0};
 }
@@ -190,7 +189,7 @@ static int start(char *why, size_t why_bytes)
     line_clock_begin(&trace, agent->session->per_thread);
     if (agent->session->line_memory) {
         arena->measures_memory = 1;
-        line_memory_begin(heap_of_agent(), agent->session->stop_at_bytes);
+        line_memory_begin(line_session_heap(), agent->session->stop_at_bytes);
     }
     if (line_profile_install(agent->session->line_memory) < 0) {
         snprintf(why, why_bytes, "the name profile could not be added to the built-in ones");

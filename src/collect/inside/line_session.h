@@ -9,6 +9,7 @@
 #define SONDE_COLLECT_INSIDE_LINE_SESSION_H
 
 #include "collect/inside/line_codes.h"
+#include "collect/inside/line_memory.h"
 
 struct agent;
 
@@ -17,6 +18,8 @@ int line_session_start(const struct agent *agent, char *why, size_t why_bytes);
 /* One more profiler needs the session: 0, or -1 with words. One less: what is not needed any more is switched off. */
 int line_session_share(char *why, size_t why_bytes);
 void line_session_unshare(void);
+/* What counts allocations in this process, if anything does. */
+struct line_memory_heap line_session_heap(void);
 /* Where lines are counted; NULL = nothing was so far. */
 struct arena *line_session_arena(void);
 /* In the child of a fork that no agent has told of. */

@@ -3,6 +3,7 @@
 
 #include "collect/agent/agent.h"
 #include "collect/inside/finder.h"
+#include "collect/inside/line_memory_type.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_session_type.h"
 #include "collect/inside/session_type.h"
@@ -73,7 +74,8 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__inside(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0))
+    if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
+                   line_memory_type_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }
