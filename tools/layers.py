@@ -42,6 +42,10 @@ INTERPOSED = {
         *("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve"),
         *("posix_spawn", "posix_spawnp", "system"),
     },
+    "src/collect/agent/heap_wrappers.c": {
+        *("malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc"),
+        *("posix_memalign", "valloc", "pvalloc", "map_memory", "map_memory_64", "munmap", "mremap"),
+    },
     "src/collect/agent/own_signal.c": {
         *("sigaction", "signal", "sigprocmask", "pthread_sigmask", "signalfd"),
         *("sigwait", "sigtimedwait", "sigwaitinfo"),

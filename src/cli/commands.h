@@ -12,6 +12,7 @@ extern const struct command command_help;
 extern const struct command command_info;
 extern const struct command command_line;
 extern const struct command command_list;
+extern const struct command command_mem;
 extern const struct command command_merge;
 extern const struct command command_page;
 extern const struct command command_record;

@@ -8,6 +8,7 @@ struct err;
 struct installation {
     char *package; /* the folder of the Python package */
     char *agent;   /* libsonde_agent.so */
+    char *heap;    /* libsonde_heap.so */
     char *inside;  /* the extension that is loaded into targets */
 };
 

@@ -16,6 +16,7 @@
 const struct command *const sonde_commands[] = {
     &command_trace,
     &command_line,
+    &command_mem,
     &command_record,
     &command_top,
     &command_dump,

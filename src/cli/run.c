@@ -112,6 +112,16 @@ static void describe_clock(struct writer *writer)
     writer_meta(writer, "epoch_ns", text);
 }
 
+static void describe_heap(struct making *making)
+{
+    char bytes[32];
+    uint64_t sample_bytes = making->options->heap_sample_bytes;
+    snprintf(bytes, sizeof bytes, "%" PRIu64, sample_bytes);
+    writer_meta(making->writer, "heap", sample_bytes ? "sampled" : "exact");
+    if (sample_bytes)
+        writer_meta(making->writer, "heap_sample_bytes", bytes);
+}
+
 static void describe_run(struct making *making)
 {
     struct writer *writer = making->writer;
@@ -129,6 +139,8 @@ static void describe_run(struct making *making)
     describe_clock(writer);
     if (making->options->line_targets && making->options->line_targets[0])
         writer_meta(writer, "line_targets", making->options->line_targets);
+    if (making->options->heap)
+        describe_heap(making);
     if (getcwd(folder, sizeof folder))
         writer_meta(writer, "folder", folder);
     free(command);
@@ -402,6 +414,7 @@ static int record(struct making *making, struct err *err)
         .children = making->options->children,
         .observe = making->options->observe,
         .agent = making->installation.agent,
+        .heap = making->options->heap ? making->installation.heap : NULL,
         .settings = settings.failed ? "" : (char *)settings.data,
         .writer = making->writer,
         .describe = redact_words,

@@ -24,12 +24,14 @@ struct run_options {
     const char *format;           /* NULL = by suffix */
     struct conversion conversion; /* how another format is made; which one is found here */
     const char *settings;         /* lines for the session */
-    const char *line_targets; /* functions whose lines are timed, in words; NULL or "" = none were named */
-    uint64_t rate_hz;         /* of sampling; 0 = a trace */
-    const char *clock;        /* of sampling: "wall" or "cpu" */
-    uint64_t duration_ns;     /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
-    const char *embed_source; /* one of sources_choices */
-    bool finalize;            /* native frames are named at the end */
+    const char *line_targets;   /* functions whose lines are timed, in words; NULL or "" = none were named */
+    uint64_t rate_hz;           /* of sampling; 0 = a trace */
+    const char *clock;          /* of sampling: "wall" or "cpu" */
+    bool heap;                  /* allocations are counted */
+    uint64_t heap_sample_bytes; /* of these: mean distance of sampled bytes; 0 = every block counts */
+    uint64_t duration_ns;       /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
+    const char *embed_source;   /* one of sources_choices */
+    bool finalize;              /* native frames are named at the end */
     struct target_request target;
     const struct observed_options *observe; /* the program is only looked at; NULL = its Pythons record */
     bool native;                            /* of a process that ran already: native frames, too */

@@ -11,12 +11,14 @@
 #include "collect/agent/announcement.h"
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
+#include "collect/agent/heap.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/sampler.h"
 #include "collect/agent/seccomp_watch.h"
 #include "collect/agent/start.h"
+#include "python/layouts.h"
 
 static struct session session;
 static void (*before_fork)(void), (*after_fork)(void);
@@ -89,7 +91,7 @@ static void fork_child(void)
         after_fork();
 }
 
-static const struct agent agent = {
+__attribute__((visibility("default"))) struct agent sonde_agent = {
     .version = AGENT_VERSION,
     .session = &session,
     .open_arena = open_arena,
@@ -110,15 +112,24 @@ static int start_inside(char *why, size_t why_bytes)
     void *library = dlopen(session.inside, RTLD_NOW | RTLD_LOCAL);
     agent_start *start = library ? (agent_start *)dlsym(library, AGENT_START_SYMBOL) : NULL;
     if (start)
-        return start(&agent, why, why_bytes);
+        return start(&sonde_agent, why, why_bytes);
     const char *error = dlerror();
     snprintf(why, why_bytes, "the extension could not be loaded: %s", error ? error : session.inside);
     return -1;
 }
 
+static const char *start_heap(void)
+{
+    const struct heap *heap = dlsym(RTLD_DEFAULT, HEAP_SYMBOL);
+    return heap ? heap->python_runs() : "the library that counts allocations is not there";
+}
+
 static void main_is_about_to_run(void)
 {
     char why[200] = "";
+    const char *no_heap = session.heap ? start_heap() : NULL;
+    if (no_heap)
+        refuse(no_heap);
     if ((session.trace || session.lines) && start_inside(why, sizeof why) < 0) {
         refuse(why);
         return;
@@ -152,6 +163,9 @@ static void take_session(char *text)
         return;
     pthread_atfork(fork_begins, NULL, fork_child);
     const char *why = start_when_main_runs(main_is_about_to_run);
+    const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
+    if (!why)
+        sonde_agent.python = layouts_version(version());
     if (why && is_interpreter())
         refuse(why);
 }

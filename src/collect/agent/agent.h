@@ -3,7 +3,7 @@
  * handler. Its constructor reads the session, cleans the environment and, in a Python, asks to be called when
  * the main program is about to run; then it loads the extension (collect/inside), which records.
  *
- * The extension reaches the agent through this struct only. Everything in it lives as long as the process.
+ * The extension and other libraries reach the agent through this struct only. Everything in it lives as long as the process.
  */
 #ifndef SONDE_COLLECT_AGENT_AGENT_H
 #define SONDE_COLLECT_AGENT_AGENT_H
@@ -15,7 +15,7 @@
 
 struct arena;
 
-#define AGENT_VERSION 2u
+#define AGENT_VERSION 3u
 
 struct agent {
     uint32_t version;
@@ -26,9 +26,14 @@ struct agent {
     /* While the process is sampled, `changed` is called, in signal handlers, when the word has changed, until it has
      * returned 0. NULL = no more. */
     void (*watch)(const uint32_t *word, int (*changed)(void));
+    /* PY_VERSION_HEX of this interpreter; 0 = this is none that can be recorded. */
+    uint32_t python;
     /* What to call before every fork, and in its child before fork returns. */
     void (*call_at_fork)(void (*before)(void), void (*child)(void));
 };
+
+/* The agent itself, for libraries that are preloaded with it. */
+#define AGENT_SYMBOL "sonde_agent"
 
 /* The extension's entry: starts recording. Called with the interpreter lock held. 0, or -1 with words. */
 typedef int agent_start(const struct agent *agent, char *why, size_t why_bytes);

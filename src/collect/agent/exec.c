@@ -22,6 +22,7 @@
 #define PRELOAD_BYTES 8192
 
 static const char *agent_path; /* NULL = children are not followed */
+static const char *heap_path;  /* NULL = allocations are not counted */
 static char *session_entry;    /* "SONDE_SESSION=…" */
 
 static struct {
@@ -71,7 +72,7 @@ static bool starts_with(const char *text, const char *prefix)
 
 /* By hand, because a program may bring functions of its own named unsetenv and setenv (bash does), which are
  * not ready for use yet. */
-static void clean_environment(const char *agent)
+static void clean_environment(const struct session *session)
 {
     char **kept = environ;
     for (char **entry = environ; entry && *entry; entry++) {
@@ -79,7 +80,9 @@ static void clean_environment(const char *agent)
             continue;
         bool preload = starts_with(*entry, PRELOAD);
         if (preload)
-            remove_from_list(*entry + sizeof PRELOAD - 1, agent);
+            remove_from_list(*entry + sizeof PRELOAD - 1, session->agent);
+        if (preload && session->heap_library)
+            remove_from_list(*entry + sizeof PRELOAD - 1, session->heap_library);
         if (!preload || (*entry)[sizeof PRELOAD - 1])
             *kept++ = *entry;
     }
@@ -107,7 +110,7 @@ void exec_init(const struct session *session, const char *text)
 {
     find_real();
     pthread_atfork(NULL, NULL, forget_shells);
-    clean_environment(session->agent);
+    clean_environment(session);
     size_t size = sizeof SESSION_VARIABLE + strlen(text) + 1;
     session_entry = malloc(size);
     if (!session_entry || !session->follow)
@@ -115,6 +118,7 @@ void exec_init(const struct session *session, const char *text)
     strcpy(session_entry, SESSION_VARIABLE "=");
     strcat(session_entry, text);
     agent_path = session->agent;
+    heap_path = session->heap_library;
 }
 
 static size_t count(char *const *environment)
@@ -125,13 +129,18 @@ static size_t count(char *const *environment)
     return entries;
 }
 
-/* "LD_PRELOAD=" + what is there already + the agent, which comes last: sanitizers insist on being first. */
+/* "LD_PRELOAD=" + what counts allocations, before all allocators + what is there already + the agent, which comes last:
+ * sanitizers insist on being first. */
 static bool write_preload(char *out, const char *existing)
 {
-    size_t used = strlen(existing), more = strlen(agent_path);
+    size_t used = strlen(existing), more = strlen(agent_path) + (heap_path ? strlen(heap_path) + 1 : 0);
     if (used + more + sizeof PRELOAD + 1 > PRELOAD_BYTES)
         return false;
     strcpy(out, PRELOAD);
+    if (heap_path) {
+        strcat(out, heap_path);
+        strcat(out, ":");
+    }
     if (used) {
         strcat(out, existing);
         strcat(out, ":");

@@ -57,7 +57,7 @@ static void put_name(struct chain *chain, const struct asyncio_task *task)
         return;
     name[at + (size_t)size] = '>';
     size_t bytes = at + (size_t)size + 1;
-    uint32_t code = sample_area_made_up(chain->area, key_of(name, bytes), name, bytes, TASK_NAMES_MAX);
+    uint32_t code = code_rows_made_up(&chain->area->codes, key_of(name, bytes), name, bytes, TASK_NAMES_MAX);
     if (code)
         put(chain, code, 0);
 }
@@ -76,7 +76,7 @@ static void put_waiting_task(struct chain *chain, const struct asyncio_task *tas
     struct walk_frame frames[COROUTINES_MAX];
     uint32_t count = asyncio_stack(chain->asyncio, &chain->process.memory, task, frames, COROUTINES_MAX);
     for (uint32_t i = count; i-- > 0;)
-        put(chain, sample_area_code(chain->area, &chain->process, frames[i].code), frames[i].offset);
+        put(chain, code_rows_find(&chain->area->codes, &chain->process, frames[i].code), frames[i].offset);
     put_name(chain, task);
 }
 
@@ -145,8 +145,9 @@ uint16_t extra_frames_find(struct extra_frames *extra, struct sample_area *area,
         return 0;
     if (status.collecting) {
         extra->collection.above = collecting_frame(&status, slot, count);
-        extra->collection.frames[extra->collection.count++] = (struct sample_frame){
-            .code = sample_area_made_up(area, COLLECTION_KEY, collection, sizeof collection - 1, UINT32_MAX)};
+        extra->collection.frames[extra->collection.count++] =
+            (struct sample_frame){.code = code_rows_made_up(&area->codes, COLLECTION_KEY, collection,
+                                                            sizeof collection - 1, UINT32_MAX)};
     }
     return (status.holds_gil ? SAMPLE_GIL : 0) | (status.collecting ? SAMPLE_GC : 0);
 }

@@ -17,6 +17,7 @@
 #endif
 
 #ifdef OLD_GLIBC
+OLD_GLIBC(dladdr, "2.2.5");
 OLD_GLIBC(dladdr1, "2.3.3");
 OLD_GLIBC(dlerror, "2.2.5");
 OLD_GLIBC(dlopen, "2.2.5");

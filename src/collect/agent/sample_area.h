@@ -2,9 +2,8 @@
  * sample_area: the memory that a sampled process writes and the recorder reads: code objects by name, and a ring of
  * samples for each thread. A memfd of one fixed, sparse size.
  *
- * Written in signal handlers of any thread at once and by the sampler: rows are taken by atomic addition and
- * published by a flag; a ring has one writer at a time (its slot's `busy`) and one reader. The reader treats the
- * content as untrusted.
+ * Written in signal handlers of any thread at once and by the sampler: a ring has one writer at a time (its slot's
+ * `busy`) and one reader. The reader treats the content as untrusted.
  */
 #ifndef SONDE_COLLECT_AGENT_SAMPLE_AREA_H
 #define SONDE_COLLECT_AGENT_SAMPLE_AREA_H
@@ -14,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "collect/agent/code_rows.h"
 #include "collect/agent/own_stack.h"
 #include "python/walk.h"
 
@@ -22,22 +22,9 @@
 enum {
     SAMPLE_AREA_SLOTS = 1024,         /* threads at the same time */
     SAMPLE_AREA_RING_BYTES = 1 << 16, /* of each */
-    SAMPLE_AREA_CODES = 1 << 16,
-    SAMPLE_AREA_INDEX = 1 << 18, /* places in the hash index of code objects; a power of two */
-    SAMPLE_AREA_TEXT_BYTES = 64 << 20,
     SAMPLE_AREA_NAME_BYTES = 64,
     SAMPLE_AREA_LATENESS = 24,
     SAMPLE_AREA_DEPTH = 1024, /* frames of one sample; of deeper stacks the root end is cut off */
-};
-
-/* A code object as it was when first met. A row is used again only for the same object: same address and fields. */
-struct sample_code {
-    uint64_t address, name_at, filename_at, lines_at;
-    int32_t first_line;
-    uint32_t name, qualname, filename; /* texts: offset of u32 size and bytes; 0 = none */
-    uint32_t lines;                    /* the table of lines, stored as a text */
-    uint32_t made_up;                  /* 1 = no code object but a frame that says something, named `name` */
-    uint32_t ready;                    /* 1 = may be read */
 };
 
 /* One frame of a sample, outermost last. */
@@ -101,8 +88,7 @@ struct sample_area {
     uint32_t stop;   /* set by the recorder, or before an exec: no more samples */
     uint32_t drains; /* counted by the recorder, whenever it empties the rings */
 
-    uint32_t code_count, text_used, slot_count;
-    uint32_t made_up_count; /* of the codes: those that are made up */
+    uint32_t slot_count;
     /* what happened to the samples that were asked for */
     uint64_t looks; /* at which: one may stand for several instants, when the sampler came late */
     uint64_t lateness
@@ -122,9 +108,7 @@ struct sample_area {
     uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */
     uint64_t fork_ns;                /* that its forked children took to start their samplers */
 
-    uint32_t index[SAMPLE_AREA_INDEX]; /* row + 1 */
-    struct sample_code codes[SAMPLE_AREA_CODES];
-    uint8_t text[SAMPLE_AREA_TEXT_BYTES];
+    struct code_rows codes;
     struct sample_slot slots[SAMPLE_AREA_SLOTS];
 };
 
@@ -138,15 +122,6 @@ static inline uint64_t sample_area_now(const struct sample_area *area)
     return area->ns_per_tick > 0 ? clock_monotonic_ns() : clock_counter();
 }
 
-/* The row of a code object, made when it is new; 0 when the tables are full. Async-signal-safe. */
-uint32_t sample_area_code(struct sample_area *area, const struct walk_process *process, uint64_t code);
-
-/* The row of a frame that is no function, such as "<garbage collection>". What is called by one `key` has one name;
- * `key` is odd, as no address of a code object is. 0 when the tables are full, or when it would be a new one and there
- * are `most` already. Async-signal-safe. */
-uint32_t sample_area_made_up(struct sample_area *area, uint64_t key, const char *name, size_t bytes,
-                             uint32_t most);
-
 /* Some bytes of a record. */
 struct sample_part {
     const void *bytes;
@@ -157,8 +132,5 @@ struct sample_part {
  * has set `busy`. */
 bool sample_area_put(struct sample_slot *slot, struct sample_record *record, const struct sample_part *parts,
                      size_t count);
-
-/* Bounded reads for the other side. */
-const uint8_t *sample_area_text(const struct sample_area *area, uint32_t text, uint32_t *size);
 
 #endif

@@ -13,9 +13,10 @@ static void set(struct session *session, const char *key, const char *value)
         const char *key;
         const char **text;
     } texts[] = {
-        {"socket", &session->socket}, {"inside", &session->inside},   {"package", &session->package},
-        {"agent", &session->agent},   {"include", &session->include}, {"exclude", &session->exclude},
-        {"setup", &session->setup},
+        {"socket", &session->socket},   {"inside", &session->inside},
+        {"package", &session->package}, {"agent", &session->agent},
+        {"include", &session->include}, {"exclude", &session->exclude},
+        {"setup", &session->setup},     {"heap_library", &session->heap_library},
     };
     const struct {
         const char *key;
@@ -32,6 +33,10 @@ static void set(struct session *session, const char *key, const char *value)
         {"lines", &session->lines},
         {"per_thread", &session->per_thread},
         {"line_memory", &session->line_memory},
+        {"heap", &session->heap},
+        {"heap_log", &session->heap_log},
+        {"heap_python", &session->heap_python},
+        {"heap_totals", &session->heap_totals},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -49,6 +54,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->main_pid = strtoull(value, NULL, 10);
     else if (strcmp(key, "stop_at_bytes") == 0)
         session->stop_at_bytes = strtoull(value, NULL, 10);
+    else if (strcmp(key, "heap_sample_bytes") == 0)
+        session->heap_sample_bytes = strtoull(value, NULL, 10);
     else if (strcmp(key, "hot") == 0)
         session->hot = (uint32_t)strtoul(value, NULL, 10);
     else if (strcmp(key, "line_target") == 0 && session->line_target_count < SESSION_LINE_TARGETS)

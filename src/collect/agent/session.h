@@ -20,6 +20,7 @@ enum session_message {
     SESSION_HELLO = 1,   /* I record calls; the arena's descriptor comes with this */
     SESSION_SAMPLES = 3, /* I am sampled; the sample area's descriptor comes with this */
     SESSION_LINES = 4,   /* I record lines; the arena's descriptor comes with this */
+    SESSION_HEAP = 5,    /* my allocations are counted; the heap area's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
@@ -39,10 +40,11 @@ struct session_hello {
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */
 struct session {
-    const char *socket;            /* name in the abstract namespace */
-    const char *inside;            /* path of the extension */
-    const char *package;           /* folder of the Python package */
-    const char *agent;             /* path of the agent, as in LD_PRELOAD */
+    const char *socket;       /* name in the abstract namespace */
+    const char *inside;       /* path of the extension */
+    const char *package;      /* folder of the Python package */
+    const char *agent;        /* path of the agent, as in LD_PRELOAD */
+    const char *heap_library; /* path of what counts allocations, likewise; NULL = they are not counted */
     const char *include, *exclude; /* regular expressions; NULL = none */
     uint64_t memory_bytes;
     uint32_t depth;            /* 0 = no limit */
@@ -59,6 +61,10 @@ struct session {
     const char *setup;      /* a Python file to run first; NULL = none */
     bool line_memory;       /* memory of lines, not times */
     uint64_t stop_at_bytes; /* then the debugger is to stop when so much is resident; 0 = never */
+    bool heap;              /* allocations are counted, as struct heap_settings has it: */
+    bool heap_log, heap_python;
+    bool heap_totals; /* without stacks */
+    uint64_t heap_sample_bytes;
 };
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */

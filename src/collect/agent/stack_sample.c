@@ -63,7 +63,7 @@ static const struct asyncio *tasks_of(const struct stack_reader *reader)
     return __atomic_load_n(&reader->tasks, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t own_state(const struct stack_reader *reader)
+uint64_t stack_sample_own_state(const struct stack_reader *reader)
 {
     void *state = reader->current_state ? reader->current_state() : NULL;
     return (uint64_t)(state ? state : reader->thread_state());
@@ -98,7 +98,7 @@ static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot,
             entry = 0;
         if (depth < SAMPLE_AREA_DEPTH)
             slot->now[depth++] = (struct sample_frame){
-                .code = sample_area_code(area, process, frame->code) | entry, .offset = frame->offset};
+                .code = code_rows_find(&area->codes, process, frame->code) | entry, .offset = frame->offset};
         depth = put_extra(slot, depth, &extra->collection, i, 0);
     }
     return depth;
@@ -238,7 +238,7 @@ bool stack_sample_self(struct sample_area *area, struct sample_slot *slot, struc
                        uint32_t count, bool last_try, const ucontext_t *context)
 {
     const struct origin origin = {.context = context};
-    return sample_runner(area, slot, reader, own_state(reader), count, last_try, &origin);
+    return sample_runner(area, slot, reader, stack_sample_own_state(reader), count, last_try, &origin);
 }
 
 bool stack_sample_runner(struct sample_area *area, struct sample_slot *slot, struct stack_reader *reader,

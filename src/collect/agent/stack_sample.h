@@ -29,6 +29,9 @@ struct stack_reader {
 /* Finds the interpreter. NULL, or why it cannot be read. */
 const char *stack_sample_init(struct stack_reader *reader);
 
+/* The PyThreadState of the calling thread, whether it holds the lock or not; 0 = it has none. */
+uint64_t stack_sample_own_state(const struct stack_reader *reader);
+
 /* The table of _asyncio is found: from now on samples show tasks. Called once at most. */
 void stack_sample_find_tasks(struct stack_reader *reader, uint64_t table);
 

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "collect/agent/arena.h"
+#include "collect/agent/heap_area.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/heap_drain.h"
 #include "collect/recorder/native_space.h"
 #include "collect/recorder/sample_drain.h"
 #include "store/writer.h"
@@ -60,6 +62,9 @@ static uint32_t python_of(struct writer *writer, uint32_t version)
 static bool is_sound(void *memory, const struct session_hello *hello)
 {
     struct arena_view view;
+    struct heap_area_view heap_view;
+    if (hello->message == SESSION_HEAP)
+        return heap_area_look(&heap_view, memory, hello->arena_bytes);
     if (hello->message != SESSION_SAMPLES)
         return arena_look(&view, memory, hello->arena_bytes);
     const struct sample_area *area = memory;
@@ -94,14 +99,32 @@ static void open_samples(struct followed *followed, const struct followed_origin
     followed->sample_drain = sample_drain_new(followed->memory, files->writer, followed->id, followed->space);
 }
 
+/* What the memory says of its process. */
+static uint32_t python_version(const struct followed *followed, uint64_t *start_ns)
+{
+    const struct arena *arena = followed->memory;
+    const struct sample_area *samples = followed->memory;
+    const struct heap_area *heap = followed->memory;
+    switch (followed->purpose) {
+    case SESSION_SAMPLES:
+        *start_ns = samples->start_ns;
+        return samples->python;
+    case SESSION_HEAP:
+        *start_ns = heap->start_ns;
+        return heap->python;
+    default:
+        *start_ns = arena->start_ns;
+        return arena->python;
+    }
+}
+
 /* Announces the process in the file. */
 static void describe_process(struct followed *followed, const struct followed_origin *origin,
                              const struct session_hello *hello, struct writer *writer,
                              followed_describe *describe)
 {
-    bool samples = hello->message == SESSION_SAMPLES;
-    const struct arena *arena = followed->memory;
-    const struct sample_area *area = followed->memory;
+    uint64_t start_ns;
+    uint32_t python = python_version(followed, &start_ns);
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     followed->process = (struct process){
@@ -110,9 +133,9 @@ static void describe_process(struct followed *followed, const struct followed_or
         .rank = UINT32_MAX,
         .host = intern(writer, host),
         .command = command_of(writer, hello, describe),
-        .python = python_of(writer, samples ? area->python : arena->python),
+        .python = python_of(writer, python),
         .exe = executable_of(writer, hello),
-        .start_ns = samples ? area->start_ns : arena->start_ns,
+        .start_ns = start_ns,
         .exit_code = INT32_MIN,
     };
     followed->id = writer_process(writer, &followed->process);
@@ -136,16 +159,20 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
     }
     if (hello->message == SESSION_SAMPLES)
         open_samples(followed, origin, files);
+    else if (hello->message == SESSION_HEAP)
+        followed->heap_drain = heap_drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
     else
         followed->drain = drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
     followed->pidfd = (int)syscall(SYS_pidfd_open, origin->pid, 0);
-    return followed->drain || followed->sample_drain ? 0 : -1;
+    return followed->drain || followed->sample_drain || followed->heap_drain ? 0 : -1;
 }
 
 void followed_stop(struct followed *followed)
 {
     if (followed->drain)
         ((struct arena *)followed->memory)->stop = 1;
+    else if (followed->heap_drain)
+        ((struct heap_area *)followed->memory)->stop = 1;
     else
         ((struct sample_area *)followed->memory)->stop = 1;
 }
@@ -159,12 +186,14 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
     munmap(followed->memory, followed->memory_bytes);
     drain_free(followed->drain);
     sample_drain_free(followed->sample_drain);
+    heap_drain_free(followed->heap_drain);
     native_space_free(followed->space);
     if (followed->pidfd >= 0)
         close(followed->pidfd);
     followed->memory = NULL;
     followed->drain = NULL;
     followed->sample_drain = NULL;
+    followed->heap_drain = NULL;
     followed->space = NULL;
     followed->pidfd = -1;
 }
@@ -174,6 +203,8 @@ bool followed_drain(struct followed *followed, const struct clock_rate *rate)
     bool soon = followed->space && native_space_step(followed->space);
     if (followed->drain)
         drain_step(followed->drain, rate);
+    else if (followed->heap_drain)
+        soon |= heap_drain_step(followed->heap_drain, rate);
     else
         sample_drain_step(followed->sample_drain, rate);
     return soon;
@@ -184,6 +215,8 @@ void followed_finish(struct followed *followed, const struct clock_rate *rate)
     uint64_t end_ticks = clock_read_pair(clock_has_counter()).ticks;
     if (followed->drain)
         drain_finish(followed->drain, rate, end_ticks);
+    else if (followed->heap_drain)
+        heap_drain_finish(followed->heap_drain, rate, end_ticks);
     else
         sample_drain_finish(followed->sample_drain, rate, end_ticks);
 }

@@ -14,6 +14,7 @@
 #include "store/recording.h"
 
 struct drain;
+struct heap_drain;
 struct native_files;
 struct native_space;
 struct sample_drain;
@@ -23,11 +24,12 @@ struct writer;
 struct followed {
     pid_t pid;    /* as the recorder sees it */
     int pidfd;    /* -1 = the kernel has none; it is looked for at every checkpoint */
-    void *memory; /* mapped: its arena or its sample area; NULL = ended */
+    void *memory; /* mapped: its arena, its sample area or its heap area; NULL = ended */
     uint64_t memory_bytes;
     uint32_t purpose;    /* of the memory: enum session_message */
-    struct drain *drain; /* of an arena; NULL = it is a sample area */
+    struct drain *drain; /* one of the three, by what the memory is */
     struct sample_drain *sample_drain;
+    struct heap_drain *heap_drain;
     struct native_space *space; /* of a sample area with native stacks */
     uint32_t id;                /* in the file */
     struct process process;

@@ -15,12 +15,15 @@
 static int set_environment(const struct launch *launch)
 {
     const char *preload = getenv("LD_PRELOAD");
-    size_t size = strlen(launch->settings) + strlen(launch->agent) + (preload ? strlen(preload) : 0) + 64;
+    const char *heap = launch->heap ? launch->heap : "";
+    size_t size = strlen(launch->settings) + strlen(launch->agent) + strlen(heap) +
+                  (preload ? strlen(preload) : 0) + 64;
     char *text = malloc(size);
     if (!text)
         return -1;
-    /* The agent comes last: sanitizers insist on being first. */
-    snprintf(text, size, "%s%s%s", preload ? preload : "", preload && *preload ? ":" : "", launch->agent);
+    /* The agent comes last: sanitizers insist on being first. What counts allocations stands before all allocators. */
+    snprintf(text, size, "%s%s%s%s%s", heap, *heap ? ":" : "", preload ? preload : "",
+             preload && *preload ? ":" : "", launch->agent);
     int result = setenv("LD_PRELOAD", text, 1);
     snprintf(text, size, "%smain_pid=%ld\n", launch->settings, (long)getpid());
     result |= setenv(SESSION_VARIABLE, text, 1);

@@ -13,6 +13,7 @@ struct err;
 struct launch {
     char *const *argv;    /* found on PATH as execvp does */
     const char *agent;    /* path of the agent */
+    const char *heap;     /* path of what counts allocations; NULL = they are not counted */
     const char *settings; /* text of the session variable; the target's pid is added. NULL = no session */
     const sigset_t *mask; /* the signal mask that the target gets */
     const struct sigaction *child_action; /* what SIGCHLD does there at first: it may be ignored */

@@ -17,6 +17,7 @@
 #include "collect/outside/attach.h"
 #include "collect/recorder/counters.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/heap_drain.h"
 #include "collect/recorder/hot_functions.h"
 #include "collect/recorder/launch.h"
 #include "collect/recorder/listener.h"
@@ -102,6 +103,12 @@ static void add_native(struct sample_native_counts *sum, const struct sample_nat
     sum->sleeping_whole += counts->sleeping_whole;
 }
 
+static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
+{
+    if (memory_bytes > result->memory_bytes)
+        result->memory_bytes = memory_bytes;
+}
+
 static void add_up(struct recorder_result *result, const struct followed *followed)
 {
     if (followed->sample_drain) {
@@ -117,11 +124,13 @@ static void add_up(struct recorder_result *result, const struct followed *follow
         add_native(&result->native, &counts.native);
         return;
     }
+    if (followed->heap_drain) {
+        add_memory(result, heap_drain_memory_bytes(followed->heap_drain));
+        return;
+    }
     result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
                            drain_hits(followed->drain) * LINE_COST_NS;
-    uint64_t memory_bytes = drain_memory_bytes(followed->drain);
-    if (memory_bytes > result->memory_bytes)
-        result->memory_bytes = memory_bytes;
+    add_memory(result, drain_memory_bytes(followed->drain));
 }
 
 static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
@@ -253,7 +262,7 @@ static void take_messages(struct recorder *recorder)
     while (listener_take(recorder->listener, &message)) {
         const struct session_hello *hello = &message.hello;
         if (hello->message == SESSION_HELLO || hello->message == SESSION_SAMPLES ||
-            hello->message == SESSION_LINES)
+            hello->message == SESSION_LINES || hello->message == SESSION_HEAP)
             take_process(recorder, hello, message.pid, message.fd);
         else if (hello->message == SESSION_REFUSED)
             note_refusal(recorder, hello, message.pid);
@@ -354,7 +363,8 @@ static void checkpoint(struct recorder *recorder)
     counters_write(&recorder->counters);
     writer_flush(recorder->options->writer);
     recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
-    uint64_t last_ns = recorder->options->period_ns ? FOLLOWED_NS : LAST_INTERVAL_NS;
+    bool follows = recorder->options->period_ns || recorder->options->heap;
+    uint64_t last_ns = follows ? FOLLOWED_NS : LAST_INTERVAL_NS;
     if (!recorder->options->checkpoint_ns)
         recorder->interval_ns = recorder->interval_ns * 2 < last_ns ? recorder->interval_ns * 2 : last_ns;
 }
@@ -410,7 +420,7 @@ static uint64_t empty_rings(struct recorder *recorder)
     struct clock_rate rate = current_rate(recorder);
     uint64_t wait_ms = UINT64_MAX;
     for (size_t i = 0; i < recorder->count; i++) {
-        if (!recorder->followed[i].memory || !recorder->followed[i].sample_drain)
+        if (!recorder->followed[i].memory || recorder->followed[i].drain)
             continue;
         bool soon = followed_drain(&recorder->followed[i], &rate);
         if (soon || wait_ms > RING_INTERVAL_MS)
@@ -625,9 +635,12 @@ static int start(struct recorder *recorder, struct err *err)
     struct bytes settings = {0};
     bytes_putf(&settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, name,
                recorder->options->agent, recorder->options->settings);
+    if (recorder->options->heap)
+        bytes_putf(&settings, "heap_library=%s\n", recorder->options->heap);
     bytes_put_u8(&settings, 0);
     const struct launch launch = {.argv = recorder->options->argv,
                                   .agent = recorder->options->agent,
+                                  .heap = recorder->options->heap,
                                   .settings = (char *)settings.data,
                                   .mask = &recorder->signals.old_mask,
                                   .child_action = &recorder->signals.old_child_action};

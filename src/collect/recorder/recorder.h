@@ -30,6 +30,7 @@ struct recorder_options {
     const struct observed_options
         *observe;      /* the program is only looked at, and need not be Python; NULL = no */
     const char *agent; /* path of libsonde_agent.so */
+    const char *heap;  /* path of libsonde_heap.so when allocations are to be counted; else NULL */
     const char
         *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
     struct writer *writer;

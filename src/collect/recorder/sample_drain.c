@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/map.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
+#include "collect/recorder/code_names.h"
 #include "collect/recorder/native_space.h"
-#include "python/lines.h"
 #include "store/writer.h"
 
 /* What a signal costs beside the time in its handler: measured on one machine (see bench), so a rough guide. */
@@ -59,8 +58,7 @@ struct sample_drain {
     uint32_t process;
     struct native_space *space; /* NULL = no native stacks; not owned */
     struct hot_functions *hot;  /* NULL = nobody counts; not owned */
-    uint32_t *codes;            /* the file's ids by row; 0 = not asked for yet */
-    struct map lines;           /* (row, offset) → line */
+    struct code_names code_names;
     struct drained_slot *slots[SAMPLE_AREA_SLOTS];
     struct drained_slot *spares[SPARES_MAX]; /* of threads that have ended, for others */
     uint32_t names;                          /* that threads have brought */
@@ -74,15 +72,13 @@ struct sample_drain *sample_drain_new(struct sample_area *area, struct writer *w
                                       struct native_space *space)
 {
     struct sample_drain *drain = calloc(1, sizeof *drain);
-    uint32_t *codes = calloc(SAMPLE_AREA_CODES, sizeof *codes);
-    if (!drain || !codes) {
-        free(drain);
-        free(codes);
+    if (!drain)
         return NULL;
-    }
-    *drain = (struct sample_drain){
-        .area = area, .writer = writer, .process = process, .space = space, .codes = codes};
-    return drain;
+    *drain = (struct sample_drain){.area = area, .writer = writer, .process = process, .space = space};
+    if (code_names_init(&drain->code_names, &area->codes, writer, area->python))
+        return drain;
+    free(drain);
+    return NULL;
 }
 
 static void free_slot(struct drained_slot *slot)
@@ -131,61 +127,8 @@ void sample_drain_free(struct sample_drain *drain)
         free_slot(drain->slots[place]);
     for (uint32_t i = 0; i < SPARES_MAX; i++)
         free_slot(drain->spares[i]);
-    map_clear(&drain->lines);
-    free(drain->codes);
+    code_names_clear(&drain->code_names);
     free(drain);
-}
-
-static uint32_t copy_text(struct sample_drain *drain, uint32_t text)
-{
-    uint32_t size;
-    const uint8_t *bytes = sample_area_text(drain->area, text, &size);
-    return bytes ? writer_string(drain->writer, (const char *)bytes, size) : 0;
-}
-
-static uint32_t define_code(struct sample_drain *drain, const struct sample_code *row)
-{
-    struct code code = {
-        .name = copy_text(drain, row->name),
-        .qualname = copy_text(drain, row->qualname ? row->qualname : row->name),
-        .file = copy_text(drain, row->filename),
-        .line = row->first_line > 0 ? (uint32_t)row->first_line : 0,
-        .kind = row->made_up ? CODE_OTHER : CODE_PYTHON,
-    };
-    return writer_code(drain->writer, &code);
-}
-
-static uint32_t code_id(struct sample_drain *drain, uint32_t row)
-{
-    if (row == 0 || row >= SAMPLE_AREA_CODES ||
-        !__atomic_load_n(&drain->area->codes[row].ready, __ATOMIC_ACQUIRE)) {
-        const struct code unknown = {.name = writer_string(drain->writer, "(unknown)", 9),
-                                     .kind = CODE_OTHER};
-        return writer_code(drain->writer, &unknown);
-    }
-    if (!drain->codes[row])
-        drain->codes[row] = define_code(drain, &drain->area->codes[row]);
-    return drain->codes[row];
-}
-
-static uint32_t line_of(struct sample_drain *drain, const struct sample_frame *frame)
-{
-    uint32_t code = frame->code & ~SAMPLE_FRAME_ENTRY;
-    if (code == 0 || code >= SAMPLE_AREA_CODES)
-        return 0;
-    uint64_t key = map_pair(code, (uint32_t)frame->offset);
-    uint32_t known = map_get(&drain->lines, key);
-    if (known != MAP_NONE)
-        return known;
-    const struct sample_code *row = &drain->area->codes[code];
-    uint32_t size;
-    const uint8_t *table = sample_area_text(drain->area, row->lines, &size);
-    struct lines_location location = {.line = row->first_line};
-    if (table)
-        location = lines_find(lines_format(drain->area->python), table, size, row->first_line, frame->offset);
-    uint32_t line = location.line > 0 ? (uint32_t)location.line : 0;
-    map_set(&drain->lines, key, line);
-    return line;
 }
 
 /* "Thread-12 (work)" becomes "Thread-N (work)". */
@@ -284,7 +227,9 @@ static void put_python(struct sample_drain *drain, struct drained_slot *drained,
                        uint32_t index)
 {
     const struct sample_frame *frame = &drained->frames[index];
-    put_node(drain, drained, depth, code_id(drain, frame->code & ~SAMPLE_FRAME_ENTRY), line_of(drain, frame));
+    uint32_t code = frame->code & ~SAMPLE_FRAME_ENTRY;
+    put_node(drain, drained, depth, code_names_id(&drain->code_names, code),
+             code_names_line(&drain->code_names, code, frame->offset));
 }
 
 static void place_python(struct sample_drain *drain, struct drained_slot *drained)

@@ -1,0 +1,156 @@
+/* sonde mem: what a program allocates, by which line, when, and what of it stays. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/quantity.h"
+#include "cli/closing.h"
+#include "cli/commands.h"
+#include "cli/message.h"
+#include "cli/run.h"
+#include "store/recording.h"
+
+#define MEMORY_BYTES ((int64_t)512 << 20)
+#define SAMPLE_BYTES ((int64_t)512 << 10)
+
+struct values {
+    const char *output;
+    const char *format;
+    bool exact, log, native, python_allocators;
+    int64_t sample_bytes;
+    bool follow;
+    bool finalize;
+    const char *module, *code;
+    const char *embed_source;
+};
+
+static const struct values defaults = {
+    .sample_bytes = SAMPLE_BYTES, .follow = true, .finalize = true, .embed_source = "auto"};
+
+static int check(const struct values *values, struct err *err)
+{
+    if (values->sample_bytes < 1)
+        return err_set(err, "--sample must be a number of bytes between samples, such as 512k");
+    return 0;
+}
+
+/* --log needs every block. */
+static bool is_exact(const struct values *values)
+{
+    return values->exact || values->log;
+}
+
+static void put_settings(const struct values *values, struct bytes *out)
+{
+    bytes_putf(out,
+               "heap=1\nfollow=%d\nnative=%d\nheap_log=%d\nheap_python=%d\nheap_sample_bytes=%" PRId64
+               "\nmemory_bytes=%" PRId64 "\n",
+               values->follow, values->native, values->log, values->python_allocators,
+               is_exact(values) ? 0 : values->sample_bytes, MEMORY_BYTES);
+    bytes_put_u8(out, 0);
+}
+
+static uint64_t peak_of(const struct recording *recording)
+{
+    int64_t peak = 0;
+    for (uint32_t i = 0; i < recording->series_count; i++) {
+        const struct series_row *row = &recording->series[i];
+        const char *name = recording_text(recording, recording->counters[row->counter].name);
+        if (row->value > peak && strcmp(name, "heap") == 0)
+            peak = row->value;
+    }
+    return (uint64_t)peak;
+}
+
+static void tell(const struct run *run, const struct recording *recording)
+{
+    struct quantity peak = quantity_bytes((double)peak_of(recording));
+    struct quantity tracker = quantity_bytes((double)run->memory_bytes);
+    for (uint32_t i = 0; i < recording->notes_count; i++) {
+        const struct note *note = &recording->notes[i];
+        if (note->kind == NOTE_LOSS)
+            message_warn("%" PRIu64 " %s", note->count, recording_text(recording, note->text));
+    }
+    message_hint("peak %s of heap in %.3f s, %s of memory for the recording: %s", peak.text,
+                 (double)run->elapsed_ns / 1e9, tracker.text, run->path);
+}
+
+static int close_mem(const struct run *run, const void *raw)
+{
+    (void)raw;
+    return closing_tell_run(run, tell, false, (struct report_options){0});
+}
+
+static int run_mem(void *raw, int argc, char **argv)
+{
+    const struct values *values = raw;
+    struct err err = {0};
+    struct bytes settings = {0};
+    if (check(values, &err) < 0)
+        return message_fail(&err);
+    put_settings(values, &settings);
+    const struct run_options options = {
+        .mode = "mem",
+        .output = values->output,
+        .format = values->format,
+        .settings = (char *)settings.data,
+        .embed_source = values->embed_source,
+        .finalize = values->finalize && values->native,
+        .heap = true,
+        .heap_sample_bytes = is_exact(values) ? 0 : (uint64_t)values->sample_bytes,
+        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+    };
+    int code = run_command(&options, close_mem, values);
+    bytes_clear(&settings);
+    return code;
+}
+
+static const struct option options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
+     "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
+     "variable. Otherwise NAME.<run id>.sonde."},
+    {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
+     "What FILE is to be: sonde, or a format of `sonde export`; otherwise FILE's suffix decides."},
+    {"sample", 0, OPTION_SIZE, "BYTES", offsetof(struct values, sample_bytes), NULL,
+     "Count one block for about so many bytes that are allocated (default 512k); what it stands for is "
+     "estimated without bias."},
+    {"exact", 0, OPTION_FLAG, NULL, offsetof(struct values, exact), NULL,
+     "Count every block. Costs some tens of nanoseconds for each."},
+    {"log", 0, OPTION_FLAG, NULL, offsetof(struct values, log), NULL,
+     "Keep every allocation and every free with its time, for questions about stretches of time. Implies "
+     "--exact."},
+    {"native", 0, OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
+     "Native frames too: C, C++, Fortran and Cython functions between the Python ones."},
+    {"python-allocators", 0, OPTION_FLAG, NULL, offsetof(struct values, python_allocators), NULL,
+     "Count the blocks of Python's own allocators, and not the arenas that it takes for them."},
+    {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
+     "Leave native frames without names until `sonde finalize`."},
+    RUN_SOURCE_OPTION(struct values),
+    RUN_TARGET_OPTIONS(struct values),
+    {0},
+};
+
+const struct command command_mem = {
+    .name = "mem",
+    .group = "Record",
+    .summary = "Record what a program allocates, and what of it stays",
+    .arguments = RUN_ARGUMENTS,
+    .description =
+        "Runs the program under its own interpreter and notes who allocates memory: every malloc, calloc, "
+        "realloc, free, mmap and the like of its Python and native code, with the Python stack.\n\n"
+        "The recording says for each stack what was alive when the heap was at its largest, what was "
+        "allocated in all, what was freed at once, and what was never freed.\n\n"
+        "By default blocks are sampled by bytes, which is cheap enough to leave on; --exact counts all of "
+        "them.",
+    .examples = "sonde mem sim.py --steps 10\twhat is allocated where, sampled\n"
+                "sonde mem --exact -o sim.sonde sim.py\tevery block\n"
+                "sonde mem --native -- python3.12 sim.py\twith the functions of numpy and other libraries\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_size = sizeof(struct values),
+    .has_target = true,
+    .run = run_mem,
+};

@@ -1,0 +1,83 @@
+#include "collect/agent/heap_blocks.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "collect/agent/own_memory.h"
+
+#define USED_MAX   (1u << 16) /* leaves: 4 TiB of addresses */
+#define PAGE_BYTES 4096u
+
+uint64_t *heap_blocks_leaves[HEAP_BLOCKS_LEAVES];
+uint8_t heap_blocks_shift = 4;
+
+static uint32_t used[USED_MAX]; /* numbers of the leaves that there are */
+static uint32_t used_count;
+
+static size_t leaf_bytes(void)
+{
+    return ((size_t)1 << HEAP_BLOCKS_LEAF_BITS >> heap_blocks_shift) * sizeof(uint64_t);
+}
+
+void heap_blocks_set_shift(uint8_t shift)
+{
+    heap_blocks_shift = shift;
+}
+
+static bool add_leaf(uint64_t number)
+{
+    uint64_t *leaf = used_count < USED_MAX ? own_memory_map(leaf_bytes()) : NULL, *other = NULL;
+    if (!leaf)
+        return false;
+    if (!__atomic_compare_exchange_n(&heap_blocks_leaves[number], &other, leaf, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        own_memory_unmap(leaf, leaf_bytes());
+        return true;
+    }
+    uint32_t place = __atomic_fetch_add(&used_count, 1, __ATOMIC_ACQ_REL);
+    if (place < USED_MAX)
+        used[place] = (uint32_t)number;
+    return true;
+}
+
+uint64_t *heap_blocks_place(uint64_t address)
+{
+    uint64_t number = address >> HEAP_BLOCKS_LEAF_BITS;
+    if (number >= HEAP_BLOCKS_LEAVES)
+        return NULL;
+    if (!__atomic_load_n(&heap_blocks_leaves[number], __ATOMIC_ACQUIRE) && !add_leaf(number))
+        return NULL;
+    return heap_blocks_find(address);
+}
+
+static uint32_t count_used(void)
+{
+    uint32_t count = __atomic_load_n(&used_count, __ATOMIC_ACQUIRE);
+    return count < USED_MAX ? count : USED_MAX;
+}
+
+void heap_blocks_reset(void)
+{
+    for (uint32_t i = 0, count = count_used(); i < count; i++) {
+        own_memory_unmap(heap_blocks_leaves[used[i]], leaf_bytes());
+        heap_blocks_leaves[used[i]] = NULL;
+    }
+    used_count = 0;
+}
+
+uint64_t heap_blocks_resident_bytes(void)
+{
+    unsigned char pages[1024];
+    const size_t step = sizeof pages * PAGE_BYTES;
+    uint64_t resident = 0;
+    for (uint32_t i = 0, count = count_used(); i < count; i++) {
+        char *leaf = (char *)heap_blocks_leaves[used[i]];
+        for (size_t at = 0; at < leaf_bytes(); at += step) {
+            memset(pages, 0, sizeof pages);
+            mincore(leaf + at, leaf_bytes() - at < step ? leaf_bytes() - at : step, pages);
+            for (size_t page = 0; page < sizeof pages; page++)
+                resident += (pages[page] & 1) * PAGE_BYTES;
+        }
+    }
+    return resident;
+}

@@ -1,0 +1,104 @@
+/* The library that counts allocations, as it is preloaded beside the agent: its beginning, and what others see of it. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collect/agent/agent.h"
+#include "collect/agent/announcement.h"
+#include "collect/agent/heap.h"
+#include "collect/agent/heap_area.h"
+#include "collect/agent/heap_python.h"
+#include "collect/agent/heap_tracker.h"
+#include "collect/agent/heap_wrappers.h"
+#include "collect/agent/stack_sample.h"
+
+static const struct agent *agent;
+static struct stack_reader interpreter;
+
+static struct heap_area *open_area(void)
+{
+    struct heap_area_limits limits;
+    const struct session *session = agent->session;
+    int fd;
+    if (!heap_area_limits_within(announcement_allowed_bytes(session->memory_bytes), session->heap_log,
+                                 &limits))
+        return NULL;
+    uint64_t bytes = heap_area_bytes(&limits);
+    struct heap_area *area = announcement_map(bytes, &fd);
+    if (!area)
+        return NULL;
+    heap_area_format(area, &limits, (uint64_t)getpid(), agent->python);
+    area->sample_bytes = session->heap_sample_bytes;
+    struct session_hello hello;
+    announcement_init(&hello, SESSION_HEAP);
+    hello.arena_bytes = bytes;
+    return announcement_send(session, area, fd, &hello);
+}
+
+static void fork_child(void)
+{
+    heap_tracker_after_fork(agent->session->follow ? open_area : NULL);
+}
+
+static int start_tracker(struct heap_area *area, const struct heap_settings *settings)
+{
+    heap_wrappers_init();
+    return heap_tracker_start(area, settings, settings->python_allocators ? 4 : heap_wrappers_shift());
+}
+
+/* In an interpreter that runs already. */
+static int start(struct heap_area *area, const struct heap_settings *settings)
+{
+    if (start_tracker(area, settings) < 0)
+        return -1;
+    if (settings->stacks && !interpreter.runtime && dlsym(RTLD_DEFAULT, "Py_GetVersion"))
+        heap_python_read(&interpreter);
+    return 0;
+}
+
+static const char *python_runs(void)
+{
+    const char *why = heap_python_read(&interpreter);
+    if (!why)
+        heap_python_call_at_end();
+    if (!why && agent && agent->session->heap_python)
+        heap_python_follow_allocators();
+    return why;
+}
+
+__attribute__((visibility("default"))) const struct heap sonde_heap = {
+    .version = HEAP_VERSION,
+    .start = start,
+    .stop = heap_tracker_stop,
+    .live_bytes = heap_tracker_live_bytes,
+    .thread_growth = heap_tracker_growth,
+    .python_runs = python_runs,
+    .wrappers = heap_wrappers_list,
+};
+
+/* The agent comes later in the list of preloaded libraries, and so was there first. */
+static bool begin(void)
+{
+    agent = dlsym(RTLD_DEFAULT, AGENT_SYMBOL);
+    if (!agent || agent->version != AGENT_VERSION || !agent->session->heap || !agent->python)
+        return false;
+    struct heap_area *area = open_area();
+    const struct heap_settings settings = {.sample_bytes = agent->session->heap_sample_bytes,
+                                           .stacks = !agent->session->heap_totals,
+                                           .log = agent->session->heap_log,
+                                           .python_allocators = agent->session->heap_python};
+    return area && start_tracker(area, &settings) == 0;
+}
+
+__attribute__((constructor)) static void heap_library_load(void)
+{
+    heap_wrappers_init();
+    if (!heap_wrappers_are_first())
+        return;
+    if (begin())
+        pthread_atfork(NULL, NULL, fork_child);
+    else
+        heap_tracker_never();
+}

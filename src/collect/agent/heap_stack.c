@@ -1,0 +1,147 @@
+#include "collect/agent/heap_stack.h"
+
+#include "collect/agent/code_rows.h"
+#include "collect/agent/heap_area.h"
+#include "collect/agent/stack_sample.h"
+
+#define LIKELY(condition) __builtin_expect((condition), 1)
+
+void heap_stack_reader_init(struct heap_stack_reader *reader, const struct stack_reader *interpreter,
+                            struct heap_tree *tree)
+{
+    const struct layout *layout = &interpreter->layout;
+    bool objects = layout->chain == LAYOUT_FRAME_OBJECTS;
+    *reader = (struct heap_stack_reader){
+        .interpreter = interpreter,
+        .tree = tree,
+        .thread_frame = layout->thread_frame,
+        .cframe_frame = layout->cframe_frame,
+        .previous = layout->frame_previous,
+        .instruction = layout->frame_instruction,
+        .code = layout->frame_code,
+        .owner = objects ? 0 : layout->frame_owner,
+        .instruction_mask = objects ? UINT32_MAX : UINT64_MAX,
+        .code_mask = layout_minor(layout) >= 14 ? ~(uint64_t)7 : UINT64_MAX,
+        .code_instructions = objects ? 0 : layout->code_instructions,
+        .scale = layout_minor(layout) == 9 ? 1 : 2,
+        .cframes = layout->chain == LAYOUT_CFRAMES,
+        .first_foreign_owner = layout_minor(layout) >= 12 ? LAYOUT_OWNED_BY_C : UINT8_MAX,
+    };
+}
+
+static inline uint64_t word_at(uint64_t address)
+{
+    return *(const uint64_t *)(uintptr_t)address;
+}
+
+static inline uint64_t instruction_of(const struct heap_stack_reader *reader, uint64_t frame)
+{
+    return word_at(frame + reader->instruction) & reader->instruction_mask;
+}
+
+static inline uint64_t innermost(const struct heap_stack_reader *reader, uint64_t state)
+{
+    uint64_t frame = word_at(state + reader->thread_frame);
+    return reader->cframes && frame ? word_at(frame + reader->cframe_frame) : frame;
+}
+
+static inline uint16_t *place_of(struct heap_stack *stack, uint64_t frame)
+{
+    return &stack->places[(frame >> 4 ^ frame >> 14) % HEAP_STACK_PLACES];
+}
+
+static int32_t offset_of(const struct heap_stack_reader *reader, const struct heap_stack_frame *frame)
+{
+    if (reader->code_instructions)
+        return (int32_t)(frame->instruction - frame->code - reader->code_instructions);
+    int32_t offset = (int32_t)frame->instruction * reader->scale;
+    return offset < 0 ? -2 : offset;
+}
+
+/* What is called by the frame below it, which is done already. */
+static void name_frame(struct heap_stack *stack, const struct heap_stack_reader *reader, uint32_t place,
+                       uint32_t root)
+{
+    struct heap_stack_frame *frame = &stack->frames[place];
+    uint32_t parent = place ? stack->frames[place - 1].node : root;
+    uint64_t code = word_at(frame->frame + reader->code) & reader->code_mask;
+    bool foreign = reader->owner &&
+                   *(const uint8_t *)(uintptr_t)(frame->frame + reader->owner) >= reader->first_foreign_owner;
+    frame->code = code;
+    frame->row =
+        foreign ? 0 : code_rows_find(&reader->tree->area->codes, &reader->interpreter->process, code);
+    frame->node =
+        foreign ? parent : heap_tree_child(reader->tree, parent, frame->row, offset_of(reader, frame));
+    *place_of(stack, frame->frame) = (uint16_t)place;
+}
+
+/* The outermost of the frames up to `top` that is not where it was; `top` + 1 when all are. UINT32_MAX when they are not
+ * one another's callers any more. */
+static inline uint32_t find_change(const struct heap_stack *stack, const struct heap_stack_reader *reader,
+                                   uint32_t top)
+{
+    uint32_t changed = top + 1;
+    for (uint32_t i = top;; i--) {
+        const struct heap_stack_frame *frame = &stack->frames[i];
+        if (instruction_of(reader, frame->frame) != frame->instruction)
+            changed = i;
+        uint64_t caller = i ? frame[-1].frame : 0;
+        if (word_at(frame->frame + reader->previous) != caller)
+            return UINT32_MAX;
+        if (!i)
+            return changed;
+    }
+}
+
+/* Follows the frames until one that was there before, and whose callers were. Gives how many frames of the list stay. */
+static uint32_t follow(struct heap_stack *stack, const struct heap_stack_reader *reader, uint64_t frame,
+                       uint32_t *walked)
+{
+    bool hopeless = false;
+    for (*walked = 0; frame && *walked < HEAP_STACK_DEPTH; frame = word_at(frame + reader->previous)) {
+        uint32_t place = *place_of(stack, frame);
+        if (!hopeless && place < stack->depth && stack->frames[place].frame == frame) {
+            uint32_t changed = find_change(stack, reader, place);
+            hopeless = changed == UINT32_MAX;
+            for (uint32_t i = changed; i <= place && !hopeless; i++)
+                stack->frames[i].instruction = instruction_of(reader, stack->frames[i].frame);
+            if (!hopeless) {
+                stack->depth = place + 1;
+                return changed;
+            }
+        }
+        stack->walked[(*walked)++] =
+            (struct heap_stack_frame){.frame = frame, .instruction = instruction_of(reader, frame)};
+    }
+    if (frame)
+        *walked = HEAP_STACK_SHOWN;
+    return stack->depth = 0;
+}
+
+static uint32_t walk(struct heap_stack *stack, const struct heap_stack_reader *reader, uint64_t frame,
+                     uint32_t root)
+{
+    uint32_t walked, same = follow(stack, reader, frame, &walked);
+    if (stack->depth + walked > HEAP_STACK_DEPTH) {
+        walked = walked < HEAP_STACK_SHOWN ? walked : HEAP_STACK_SHOWN;
+        stack->depth = same = 0;
+    }
+    while (walked)
+        stack->frames[stack->depth++] = stack->walked[--walked];
+    for (uint32_t place = same; place < stack->depth; place++)
+        name_frame(stack, reader, place, root);
+    return stack->frames[stack->depth - 1].node;
+}
+
+uint32_t heap_stack_node(struct heap_stack *stack, const struct heap_stack_reader *reader, uint32_t root)
+{
+    uint64_t state = reader->interpreter ? stack_sample_own_state(reader->interpreter) : 0;
+    uint64_t frame = state ? innermost(reader, state) : 0;
+    if (!frame)
+        return root;
+    uint32_t depth = stack->depth;
+    if (LIKELY(depth && stack->frames[depth - 1].frame == frame) &&
+        LIKELY(find_change(stack, reader, depth - 1) == depth))
+        return stack->frames[depth - 1].node;
+    return walk(stack, reader, frame, root);
+}

@@ -1,0 +1,417 @@
+#include "collect/recorder/heap_drain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/agent/heap_area.h"
+#include "collect/agent/heap_blocks.h"
+#include "collect/recorder/code_names.h"
+#include "store/writer.h"
+
+#define POINT_NS    20000000u /* between two looks at the size of the heap, at first */
+#define POINTS_STEP 4096      /* after so many they become twice as rare */
+#define ROWS_NS     1000000000u
+#define ROWS_STEP   (1u << 18) /* likewise of the stacks: some megabytes */
+#define UNMAPPED    UINT32_MAX
+
+/* What of a record was written last. */
+struct written_record {
+    uint64_t bytes, freed_bytes, peak_bytes;
+    uint64_t count, freed_count;
+};
+
+struct written_size {
+    uint64_t count, bytes;
+};
+
+struct heap_drain {
+    struct heap_area_view view;
+    struct writer *writer;
+    uint32_t process;
+    struct code_names code_names;
+    struct clock_rate rate;
+    uint32_t counter;                    /* "heap" */
+    uint32_t threads[HEAP_AREA_THREADS]; /* the file's ids by row; 0 = not yet */
+    uint32_t *nodes;                     /* the file's ids by row, plus 1; 0 = not yet */
+    struct written_record *written;      /* by record */
+    struct written_size sizes[HEAP_AREA_SIZES];
+    uint64_t point_ns, next_point_ns, points;
+    uint64_t rows_ns, next_rows_ns, rows;
+    int64_t last_point;
+    bool end_written;
+    uint64_t senseless;
+};
+
+static void add_counter(struct heap_drain *drain)
+{
+    const struct counter counter = {.name = writer_string(drain->writer, "heap", 4),
+                                    .unit = writer_string(drain->writer, "bytes", 5),
+                                    .process = drain->process,
+                                    .kind = COUNTER_LEVEL};
+    drain->counter = writer_counter(drain->writer, &counter);
+}
+
+struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct writer *writer,
+                                  uint32_t process)
+{
+    struct heap_drain *drain = calloc(1, sizeof *drain);
+    if (!drain || !heap_area_look(&drain->view, area, bytes)) {
+        free(drain);
+        return NULL;
+    }
+    drain->writer = writer;
+    drain->process = process;
+    drain->nodes = calloc(drain->view.limits.nodes, sizeof *drain->nodes);
+    drain->written = calloc(drain->view.limits.records, sizeof *drain->written);
+    drain->point_ns = POINT_NS;
+    drain->rows_ns = ROWS_NS;
+    drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
+    drain->last_point = -1;
+    add_counter(drain);
+    if (code_names_init(&drain->code_names, &area->codes, writer, area->python) && drain->nodes &&
+        drain->written)
+        return drain;
+    heap_drain_free(drain);
+    return NULL;
+}
+
+void heap_drain_free(struct heap_drain *drain)
+{
+    if (!drain)
+        return;
+    code_names_clear(&drain->code_names);
+    free(drain->nodes);
+    free(drain->written);
+    free(drain);
+}
+
+/* ---- threads and stacks ---- */
+
+static struct thread describe_thread(const struct heap_drain *drain, uint32_t row)
+{
+    const struct heap_thread_row *thread = &drain->view.area->threads[row];
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    const char *shown = thread->tid == drain->view.area->pid ? "MainThread" : name;
+    return (struct thread){.process = drain->process,
+                           .name = writer_string(drain->writer, shown, strlen(shown)),
+                           .tid = thread->tid,
+                           .start_ns = clock_to_ns(&drain->rate, thread->start_ticks)};
+}
+
+/* 0 when there is no such thread. */
+static uint32_t thread_id(struct heap_drain *drain, uint32_t row)
+{
+    if (row == 0 || row >= HEAP_AREA_THREADS ||
+        !__atomic_load_n(&drain->view.area->threads[row].tid, __ATOMIC_ACQUIRE))
+        return 0;
+    if (!drain->threads[row]) {
+        const struct thread thread = describe_thread(drain, row);
+        drain->threads[row] = writer_thread(drain->writer, &thread);
+    }
+    return drain->threads[row];
+}
+
+/* The file's node; UNMAPPED when the rows make no sense. Parents come before their children. */
+static uint32_t node_id(struct heap_drain *drain, uint32_t row)
+{
+    if (row == 0 || row >= drain->view.limits.nodes)
+        return UNMAPPED;
+    if (drain->nodes[row])
+        return drain->nodes[row] - 1;
+    struct heap_node from = drain->view.nodes[row];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    uint32_t id = 0;
+    if (from.parent || from.code) {
+        uint32_t parent = from.parent < row ? node_id(drain, from.parent) : UNMAPPED;
+        if (parent == UNMAPPED)
+            return UNMAPPED;
+        const struct node node = {.parent = parent,
+                                  .code = code_names_id(&drain->code_names, from.code),
+                                  .line = code_names_line(&drain->code_names, from.code, from.offset)};
+        id = writer_node(drain->writer, &node);
+    }
+    drain->nodes[row] = id + 1;
+    return id;
+}
+
+/* ---- records ---- */
+
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint64_t whole(uint64_t count)
+{
+    return (count + HEAP_AREA_COUNT_UNIT / 2) / HEAP_AREA_COUNT_UNIT;
+}
+
+static struct heap_row row_of(const struct heap_drain *drain, const struct heap_record *record, uint64_t ns)
+{
+    struct heap_row row = {
+        .at_ns = ns,
+        .live_bytes = more(record->bytes, record->freed_bytes + record->other_bytes),
+        .live_count = whole(more(record->count, record->freed_count + record->other_count)),
+        .total_bytes = record->bytes,
+        .total_count = whole(record->count),
+        .peak_bytes = record->peak_bytes,
+        .peak_count = whole(record->peak_count),
+        .temporary_bytes = record->temporary_bytes,
+        .temporary_count = whole(record->temporary_count),
+        .allocator = (uint8_t)record->allocator,
+    };
+    if (record->epoch != __atomic_load_n(&drain->view.area->epoch, __ATOMIC_RELAXED)) {
+        row.peak_bytes = row.live_bytes;
+        row.peak_count = row.live_count;
+    }
+    return row;
+}
+
+static bool has_changed(struct written_record *written, const struct heap_row *row)
+{
+    const struct written_record now = {.bytes = row->total_bytes,
+                                       .freed_bytes = row->total_bytes - row->live_bytes,
+                                       .peak_bytes = row->peak_bytes,
+                                       .count = row->total_count,
+                                       .freed_count = row->total_count - row->live_count};
+    bool changed = memcmp(written, &now, sizeof now) != 0;
+    *written = now;
+    return changed;
+}
+
+/* False when the record's rows make no sense. */
+static bool place(struct heap_drain *drain, const struct heap_record *record, struct heap_row *row)
+{
+    row->node = node_id(drain, record->node);
+    row->thread = row->node == UNMAPPED ? 0 : thread_id(drain, drain->view.nodes[record->node].thread);
+    return row->thread;
+}
+
+static void write_row(struct heap_drain *drain, const struct heap_record *record,
+                      const struct heap_row *given)
+{
+    struct heap_row row = *given;
+    if (!place(drain, record, &row)) {
+        drain->senseless++;
+        return;
+    }
+    writer_heap(drain->writer, &row);
+    drain->rows++;
+}
+
+static struct heap_record read_record(const struct heap_drain *drain, uint32_t number)
+{
+    struct heap_record record = drain->view.records[number];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return record;
+}
+
+static uint32_t record_count(const struct heap_drain *drain)
+{
+    uint32_t count = __atomic_load_n(&drain->view.area->record_count, __ATOMIC_ACQUIRE);
+    return count < drain->view.limits.records ? count : drain->view.limits.records;
+}
+
+/* What was alive when the program had ended, before the interpreter was taken down. */
+static void write_end(struct heap_drain *drain)
+{
+    char text[32];
+    uint64_t end_ticks = __atomic_load_n(&drain->view.area->end_ticks, __ATOMIC_ACQUIRE);
+    if (!end_ticks || drain->end_written)
+        return;
+    drain->end_written = true;
+    uint64_t end_ns = clock_to_ns(&drain->rate, end_ticks);
+    if (drain->process == 1) {
+        snprintf(text, sizeof text, "%" PRIu64, end_ns);
+        writer_meta(drain->writer, "heap_end_ns", text);
+    }
+    for (uint32_t i = 1, count = record_count(drain); i < count; i++) {
+        struct heap_record record = read_record(drain, i);
+        struct heap_row row = row_of(drain, &record, end_ns);
+        row.live_bytes = record.end_bytes;
+        row.live_count = whole(record.end_count);
+        if (record.node && record.bytes)
+            write_row(drain, &record, &row);
+    }
+}
+
+static void write_rows(struct heap_drain *drain, uint64_t now_ns)
+{
+    write_end(drain);
+    for (uint32_t i = 1, count = record_count(drain); i < count; i++) {
+        if (!__atomic_load_n(&drain->view.records[i].node, __ATOMIC_ACQUIRE))
+            continue; /* not filled yet */
+        struct heap_record record = read_record(drain, i);
+        struct heap_row row = row_of(drain, &record, now_ns);
+        if (has_changed(&drain->written[i], &row))
+            write_row(drain, &record, &row);
+    }
+    drain->rows_ns = ROWS_NS * (1 + drain->rows / ROWS_STEP);
+    drain->next_rows_ns = now_ns + drain->rows_ns;
+}
+
+/* ---- sizes ---- */
+
+/* Row `bits` holds the sizes that have so many bits. */
+static void write_size(struct heap_drain *drain, uint32_t bits)
+{
+    struct written_size now = {0};
+    for (uint32_t i = 1; i < HEAP_AREA_THREADS && i < drain->view.area->thread_count; i++) {
+        now.count += drain->view.area->threads[i].sizes[bits].count;
+        now.bytes += drain->view.area->threads[i].sizes[bits].bytes;
+    }
+    struct written_size *before = &drain->sizes[bits];
+    const struct heap_size_row row = {.process = drain->process,
+                                      .floor_bytes = bits ? (uint64_t)1 << (bits - 1) : 0,
+                                      .count = more(whole(now.count), whole(before->count)),
+                                      .total_bytes = more(now.bytes, before->bytes)};
+    if (row.count)
+        writer_heap_size(drain->writer, &row);
+    *before = now;
+}
+
+/* ---- the log ---- */
+
+static void write_event(struct heap_drain *drain, uint32_t thread, const struct heap_event *event)
+{
+    uint32_t number = heap_blocks_record(event->packed);
+    struct allocation_row row = {.time_ns = clock_to_ns(&drain->rate, event->ticks),
+                                 .address = event->address,
+                                 .size_bytes = heap_blocks_size(event->packed),
+                                 .thread = thread};
+    if (number) {
+        struct heap_row placed;
+        struct heap_record record = {0};
+        if (number < drain->view.limits.records)
+            record = read_record(drain, number);
+        if (!place(drain, &record, &placed)) {
+            drain->senseless++;
+            return;
+        }
+        row.node = placed.node;
+        row.allocator = (uint8_t)record.allocator;
+    }
+    writer_allocation(drain->writer, &row);
+}
+
+/* True when it was rather full. */
+static bool drain_ring(struct heap_drain *drain, uint32_t place)
+{
+    struct heap_thread_row *row = &drain->view.area->threads[place];
+    uint32_t ring = row->ring, thread = thread_id(drain, place);
+    uint64_t written = __atomic_load_n(&row->written, __ATOMIC_ACQUIRE), taken = row->taken;
+    if (!thread || !ring || ring > drain->view.limits.rings || written - taken > HEAP_AREA_RING_EVENTS)
+        return false;
+    bool full = written - taken > HEAP_AREA_RING_EVENTS / 4;
+    const struct heap_event *events = drain->view.rings + (size_t)(ring - 1) * HEAP_AREA_RING_EVENTS;
+    for (; taken < written; taken++) {
+        const struct heap_event event = events[taken % HEAP_AREA_RING_EVENTS];
+        write_event(drain, thread, &event);
+        if (taken % 1024 == 0)
+            __atomic_store_n(&row->taken, taken, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&row->taken, taken, __ATOMIC_RELEASE);
+    return full;
+}
+
+static bool drain_rings(struct heap_drain *drain)
+{
+    bool full = false;
+    for (uint32_t i = 1; i < HEAP_AREA_THREADS && i < drain->view.area->thread_count; i++)
+        full |= drain_ring(drain, i);
+    return full;
+}
+
+/* ---- the whole ---- */
+
+static void write_point(struct heap_drain *drain, uint64_t ns, int64_t bytes)
+{
+    const struct series_row row = {.time_ns = ns, .value = bytes, .counter = drain->counter};
+    writer_series(drain->writer, &row);
+    drain->points++;
+    drain->point_ns = POINT_NS * (1 + drain->points / POINTS_STEP);
+    drain->next_point_ns = ns + drain->point_ns;
+    drain->last_point = bytes;
+}
+
+static void look_at_size(struct heap_drain *drain, uint64_t now_ns)
+{
+    int64_t bytes = __atomic_load_n(&drain->view.area->live_bytes, __ATOMIC_RELAXED);
+    if (now_ns >= drain->next_point_ns && bytes != drain->last_point)
+        write_point(drain, now_ns, bytes);
+}
+
+bool heap_drain_step(struct heap_drain *drain, const struct clock_rate *rate)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    drain->rate = *rate;
+    drain->code_names.python = drain->view.area->python;
+    look_at_size(drain, now_ns);
+    if (now_ns >= drain->next_rows_ns)
+        write_rows(drain, now_ns);
+    return drain_rings(drain);
+}
+
+static void note(struct heap_drain *drain, enum note_kind kind, uint64_t count, const char *text)
+{
+    const struct note row = {.process = drain->process,
+                             .kind = (uint8_t)kind,
+                             .count = count,
+                             .text = writer_string(drain->writer, text, strlen(text))};
+    if (count)
+        writer_note(drain->writer, &row);
+}
+
+static void note_losses(struct heap_drain *drain)
+{
+    const struct heap_area *area = drain->view.area;
+    note(drain, NOTE_LOSS, area->missed,
+         "allocations not counted: in signal handlers that interrupted the counting");
+    note(drain, NOTE_LOSS, area->lost_nodes, "stacks charged to their callers because there were too many");
+    note(drain, NOTE_LOSS, area->lost_blocks, "blocks whose end cannot be told for lack of memory");
+    note(drain, NOTE_LOSS, area->lost_events,
+         "events missing from the log because the recorder was too slow");
+    note(drain, NOTE_LOSS, area->lost_threads, "times that a thread found no room to be counted in");
+    note(drain, NOTE_LOSS, drain->senseless, "rows passed over because the program overwrote them");
+    note(drain, NOTE_WARNING, area->merged_threads,
+         "threads counted together with others that had ended, because there were too many");
+}
+
+static void end_threads(struct heap_drain *drain, uint64_t end_ticks)
+{
+    for (uint32_t row = 1; row < HEAP_AREA_THREADS; row++) {
+        if (!drain->threads[row])
+            continue;
+        struct thread thread = describe_thread(drain, row);
+        uint64_t ticks = drain->view.area->threads[row].end_ticks;
+        thread.end_ns = clock_to_ns(&drain->rate, ticks ? ticks : end_ticks);
+        writer_update_thread(drain->writer, drain->threads[row], &thread);
+    }
+}
+
+void heap_drain_finish(struct heap_drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    const struct heap_area *area = drain->view.area;
+    heap_drain_step(drain, rate);
+    uint64_t end_ns = clock_to_ns(rate, end_ticks);
+    write_rows(drain, end_ns);
+    for (uint32_t bits = 0; bits < HEAP_AREA_SIZES; bits++)
+        write_size(drain, bits);
+    if (area->peak_ticks)
+        write_point(drain, clock_to_ns(rate, area->peak_ticks), (int64_t)area->peak_bytes);
+    write_point(drain, end_ns, area->live_bytes);
+    end_threads(drain, end_ticks);
+    note_losses(drain);
+}
+
+uint64_t heap_drain_memory_bytes(const struct heap_drain *drain)
+{
+    const struct heap_area *area = drain->view.area;
+    return area->private_bytes + (uint64_t)area->node_count * sizeof(struct heap_node) +
+           (uint64_t)area->record_count * sizeof(struct heap_record) + area->codes.text_used +
+           (uint64_t)area->codes.count * sizeof(struct code_row) +
+           (uint64_t)area->ring_count * HEAP_AREA_RING_EVENTS * sizeof(struct heap_event);
+}
