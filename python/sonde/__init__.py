@@ -31,6 +31,7 @@ _HOME = {
     "lineprof": "decorators",
     "load_ipython_extension": "magics",
     "load_stats": "line_stats",
+    "memory": "memory_region",
     "memory_usage": "memory_usage",
     "memprof": "decorators",
     "profile": "decorators",

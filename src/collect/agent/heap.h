@@ -28,6 +28,7 @@ struct heap_settings {
 struct heap_wrapper {
     const char *name;
     void *function;
+    void **next; /* where it has the other one's address; NULL = it calls another wrapper */
 };
 
 struct heap {
@@ -35,6 +36,8 @@ struct heap {
     /* Counts into an area (heap_area.h) that stays the caller's and must stay mapped until `stop` has returned. -1 when
      * something is being counted already. To be called with the interpreter lock held when `stacks` is set. */
     int (*start)(struct heap_area *area, const struct heap_settings *settings);
+    /* What is being counted into; NULL = nothing is. */
+    struct heap_area *(*area)(void);
     /* Returns when no thread is counting any more. Blocks that are freed later are nobody's. */
     void (*stop)(void);
     /* Bytes that are allocated now, by all threads: exact unless sampled. Cheap. */

@@ -49,13 +49,31 @@ static int start_tracker(struct heap_area *area, const struct heap_settings *set
 }
 
 /* In an interpreter that runs already. */
+/* Of a program that was not started to be counted: its children are not. */
+static void fork_of_other(void)
+{
+    heap_tracker_after_fork(NULL);
+}
+
 static int start(struct heap_area *area, const struct heap_settings *settings)
 {
     if (start_tracker(area, settings) < 0)
         return -1;
     if (settings->stacks && !interpreter.runtime && dlsym(RTLD_DEFAULT, "Py_GetVersion"))
         heap_python_read(&interpreter);
+    if (settings->python_allocators)
+        heap_python_follow_allocators();
+    static bool registered;
+    if (!registered && !heap_wrappers_are_first())
+        pthread_atfork(NULL, NULL, fork_of_other);
+    registered = true;
     return 0;
+}
+
+static void stop(void)
+{
+    heap_python_leave_allocators();
+    heap_tracker_stop();
 }
 
 static const char *python_runs(void)
@@ -71,7 +89,8 @@ static const char *python_runs(void)
 __attribute__((visibility("default"))) const struct heap sonde_heap = {
     .version = HEAP_VERSION,
     .start = start,
-    .stop = heap_tracker_stop,
+    .area = heap_tracker_area,
+    .stop = stop,
     .live_bytes = heap_tracker_live_bytes,
     .thread_growth = heap_tracker_growth,
     .python_runs = python_runs,

@@ -92,9 +92,9 @@ struct domain {
     int number;
     enum heap_allocator allocator;
     struct python_allocator real;
+    bool followed; /* ours stands before the real one */
 };
-static struct domain domains[] = {
-    {0, HEAP_PYTHON_RAW, {0}}, {1, HEAP_PYTHON_MEM, {0}}, {2, HEAP_PYTHON_OBJECT, {0}}};
+static struct domain domains[] = {{0, HEAP_PYTHON_RAW}, {1, HEAP_PYTHON_MEM}, {2, HEAP_PYTHON_OBJECT}};
 
 /* What the real one takes from others is not counted, nor does it bring the next sample nearer. */
 static int64_t begin_inner(void)
@@ -157,17 +157,40 @@ static void python_free(void *context, void *block)
     end_inner(countdown, NULL);
 }
 
-void heap_python_follow_allocators(void)
+/* Somebody else may have come to stand before us: then we stay, and pass on. */
+static bool stands_first(const struct domain *domain, const struct python_allocator *first)
 {
-    void (*get)(int, struct python_allocator *), (*set)(int, struct python_allocator *);
-    *(void **)&get = dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
-    *(void **)&set = dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
+    return first->context == domain && first->malloc == python_malloc;
+}
+
+typedef void allocator_access(int, struct python_allocator *);
+
+static void exchange_allocators(bool follow)
+{
+    allocator_access *get = (allocator_access *)dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
+    allocator_access *set = (allocator_access *)dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
     for (size_t i = 0; get && set && i < sizeof domains / sizeof *domains; i++) {
         struct domain *domain = &domains[i];
         struct python_allocator ours = {domain, python_malloc, python_calloc, python_realloc, python_free};
-        if (domain->real.malloc)
-            continue;
-        get(domain->number, &domain->real);
-        set(domain->number, &ours);
+        struct python_allocator first;
+        get(domain->number, &first);
+        if (follow && !domain->followed) {
+            domain->real = first;
+            set(domain->number, &ours);
+            domain->followed = true;
+        } else if (!follow && domain->followed && stands_first(domain, &first)) {
+            set(domain->number, &domain->real);
+            domain->followed = false;
+        }
     }
+}
+
+void heap_python_follow_allocators(void)
+{
+    exchange_allocators(true);
+}
+
+void heap_python_leave_allocators(void)
+{
+    exchange_allocators(false);
 }

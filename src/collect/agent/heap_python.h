@@ -11,7 +11,8 @@ struct stack_reader;
 const char *heap_python_read(struct stack_reader *interpreter);
 /* Has atexit call when all of the program's own functions of that kind have been called. */
 void heap_python_call_at_end(void);
-/* Stands before Python's own allocators. */
+/* Stands before Python's own allocators; and no more. */
 void heap_python_follow_allocators(void);
+void heap_python_leave_allocators(void);
 
 #endif

@@ -500,6 +500,7 @@ int heap_tracker_start(struct heap_area *area, const struct heap_settings *setti
     heap.shift = shift;
     heap.generation++;
     heap.never = false;
+    heap_tracker_countdown = 0; /* it may have been told that nothing will ever be counted */
     area->sample_bytes = settings->sample_bytes;
     heap_tracker_counts_all = !settings->sample_bytes;
     heap_tracker_read_python(heap.interpreter);
@@ -522,6 +523,11 @@ void heap_tracker_stop(void)
     for (int tries = 0; area && tries < STOP_TRIES && is_anyone_busy(area); tries++)
         sched_yield();
     heap_tree_close(&heap.tree);
+}
+
+struct heap_area *heap_tracker_area(void)
+{
+    return heap.area;
 }
 
 int64_t heap_tracker_live_bytes(void)

@@ -60,6 +60,7 @@ void heap_tracker_unmapped(const void *memory, size_t bytes);
 /* See heap.h. `shift`: addresses of blocks differ by at least 1 << shift bytes. */
 int heap_tracker_start(struct heap_area *area, const struct heap_settings *settings, uint8_t shift);
 void heap_tracker_stop(void);
+struct heap_area *heap_tracker_area(void);
 int64_t heap_tracker_live_bytes(void);
 const int64_t *heap_tracker_growth(void);
 /* Stacks have Python frames from now on; NULL: no more. */

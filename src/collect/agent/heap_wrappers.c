@@ -308,24 +308,24 @@ EXPORT void *mremap(void *memory, size_t old_bytes, size_t bytes, int flags, ...
     return moved;
 }
 
-#define WRAPPER(name)                                                                                        \
+#define WRAPPER(name, function)                                                                              \
     {                                                                                                        \
-#name, (void *)name                                                                                  \
+#name, (void *)(function), (void **)&next.name                                                       \
     }
 const struct heap_wrapper heap_wrappers_list[] = {
-    WRAPPER(malloc),
-    WRAPPER(free),
-    WRAPPER(calloc),
-    WRAPPER(realloc),
-    WRAPPER(reallocarray),
-    WRAPPER(memalign),
-    WRAPPER(aligned_alloc),
-    WRAPPER(valloc),
-    WRAPPER(pvalloc),
-    WRAPPER(posix_memalign),
-    {"mmap", (void *)map_memory},
-    {"mmap64", (void *)map_memory_64},
-    WRAPPER(munmap),
-    WRAPPER(mremap),
-    {NULL, NULL},
+    WRAPPER(malloc, malloc),
+    WRAPPER(free, free),
+    WRAPPER(calloc, calloc),
+    WRAPPER(realloc, realloc),
+    {"reallocarray", (void *)reallocarray, NULL},
+    WRAPPER(memalign, memalign),
+    WRAPPER(aligned_alloc, aligned_alloc),
+    WRAPPER(valloc, valloc),
+    WRAPPER(pvalloc, pvalloc),
+    WRAPPER(posix_memalign, posix_memalign),
+    WRAPPER(mmap, map_memory),
+    {"mmap64", (void *)map_memory_64, NULL},
+    WRAPPER(munmap, munmap),
+    WRAPPER(mremap, mremap),
+    {NULL, NULL, NULL},
 };

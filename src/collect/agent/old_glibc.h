@@ -19,7 +19,9 @@
 #ifdef OLD_GLIBC
 OLD_GLIBC(dladdr, "2.2.5");
 OLD_GLIBC(dladdr1, "2.3.3");
+OLD_GLIBC(dlclose, "2.2.5");
 OLD_GLIBC(dlerror, "2.2.5");
+OLD_GLIBC(dlinfo, "2.3.3");
 OLD_GLIBC(dlopen, "2.2.5");
 OLD_GLIBC(dlsym, "2.2.5");
 OLD_GLIBC(log, "2.2.5");

@@ -6,6 +6,8 @@
 #include "collect/inside/line_memory_type.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_session_type.h"
+#include "collect/inside/memory_attach.h"
+#include "collect/inside/memory_region_type.h"
 #include "collect/inside/session_type.h"
 #include "collect/inside/tracer.h"
 
@@ -64,18 +66,27 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     return agent->session->trace ? start_trace(agent, why, why_bytes) : 0;
 }
 
+static PyMethodDef functions[] = {
+    {"attach_memory", memory_attach_begin, METH_O,
+     "attach_memory(settings)\n\nCounts the allocations of this process for the recorder that the settings "
+     "name."},
+    {"detach_memory", memory_attach_end, METH_NOARGS, "detach_memory()\n\nDoes so no more."},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_inside",
-    .m_doc = "The collector inside the program: calls and lines.",
+    .m_doc = "The collector inside the program: calls, lines and memory.",
     .m_size = -1,
+    .m_methods = functions,
 };
 
 PyMODINIT_FUNC PyInit__inside(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
-                   line_memory_type_add(module) < 0))
+                   line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }
