@@ -15,6 +15,7 @@ extern const struct command command_list;
 extern const struct command command_mem;
 extern const struct command command_merge;
 extern const struct command command_page;
+extern const struct command command_plot;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_top;

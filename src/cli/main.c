@@ -24,6 +24,7 @@ const struct command *const sonde_commands[] = {
     &command_report,
     &command_info,
     &command_graph,
+    &command_plot,
     &command_export,
     &command_page,
     &command_finalize,

@@ -80,7 +80,7 @@ static bool find_letter(const struct command *command, char letter, struct match
     for (int table = 0; table < 2; table++)
         for (const struct option *option = table_of(command, table); option->name; option++)
             if (option->letter == letter && option->kind != OPTION_HEADING) {
-                *match = (struct match){option, table, false};
+                *match = (struct match){option, table, options_is_negative(command, option)};
                 return true;
             }
     return false;

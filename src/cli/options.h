@@ -37,7 +37,7 @@ struct option_list {
 
 struct option {
     const char *name; /* long name without dashes; NULL ends the table */
-    char letter;      /* 0 = none */
+    char letter;      /* 0 = none; that of a flag which is on by default turns it off */
     enum option_kind kind;
     const char *argument;       /* as shown: "FILE"; NULL for flags. FILE and DIR also steer completion */
     size_t offset;              /* of the field in the command's values */

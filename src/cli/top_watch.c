@@ -17,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/top_native.h"
 #include "show/canvas.h"
+#include "show/terminal.h"
 #include "show/top_screen.h"
 #include "show/top_terminal.h"
 #include "show/top_view.h"
@@ -322,7 +323,7 @@ static int watch_until_end(struct watcher *watcher, struct err *err)
     if (!options->batch && top_terminal_open(options->color, err) < 0)
         return -1;
     watcher->on_screen = !options->batch;
-    watcher->canvas.ascii = watcher->on_screen && top_terminal_is_ascii();
+    watcher->canvas.ascii = watcher->on_screen && terminal_is_ascii();
     int result = options->batch ? 0 : draw(watcher, err);
     while (result == 0 && !watcher->ended && !watcher->leaving)
         result = step(watcher, err);

@@ -14,6 +14,7 @@
 #include "export/flamegraph_page.h"
 #include "export/frames.h"
 #include "export/stream.h"
+#include "export/xml_text.h"
 #include "store/recording.h"
 
 #define WIDTH      1200
@@ -43,20 +44,6 @@ struct picture {
 
 /* ---- text ---- */
 
-/* Escapes for XML, which does not have U+FFFE and U+FFFF at all. */
-static void put_escaped(struct bytes *out, const char *text, size_t size)
-{
-    for (const char *at = text, *end = text + size; at < end; at++) {
-        if (*at == '<' || *at == '>' || *at == '&' || *at == '"')
-            bytes_putf(out, "&#%d;", *at);
-        else if (end - at > 2 && memcmp(at, "\xef\xbf", 2) == 0 && (uint8_t)at[2] >= 0xbe) {
-            bytes_put_text(out, "\xef\xbf\xbd");
-            at += 2;
-        } else
-            bytes_put_u8(out, (uint8_t)*at);
-    }
-}
-
 /* Bytes of the first characters of `text`, which is UTF-8. */
 static size_t bytes_of(const struct bytes *text, size_t characters)
 {
@@ -74,7 +61,7 @@ static void put_visible(struct bytes *out, const char *text, size_t max_characte
 {
     struct bytes visible = {0};
     dot_text_put_visible(&visible, text, max_characters);
-    put_escaped(out, (const char *)visible.data, visible.size);
+    xml_text_put(out, (const char *)visible.data, visible.size);
     out->failed |= visible.failed;
     bytes_clear(&visible);
 }
@@ -198,7 +185,7 @@ static void put_label(struct picture *picture, double width)
     size_t shown = bytes_of(&picture->label, room);
     if (shown < picture->label.size && room)
         shown = bytes_of(&picture->label, room - 1);
-    put_escaped(out, (const char *)picture->label.data, shown);
+    xml_text_put(out, (const char *)picture->label.data, shown);
     if (shown < picture->label.size && room)
         bytes_put_text(out, "\xe2\x80\xa6");
 }
@@ -216,7 +203,7 @@ static void put_frame(const struct tree *tree, uint32_t at, void *context)
     make_label(picture, at);
     bytes_putf(out, "<g data-at=\"%" PRIu64 ",%" PRIu64 ",%u\"><title>", picture->starts[at],
                value_of(picture, at), node->depth);
-    put_escaped(out, (const char *)picture->label.data, picture->label.size);
+    xml_text_put(out, (const char *)picture->label.data, picture->label.size);
     put_figures(picture, node);
     bytes_putf(out, "</title><rect class=\"%c%u\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
                colour_of(picture, node->code), shade_of(picture, node->code), x, y,
@@ -279,7 +266,7 @@ static void put_head(struct picture *picture, unsigned height)
                "viewBox=\"0 0 %d %u\">\n<style>\n",
                WIDTH, height, WIDTH, height);
     put_colours(out);
-    put_escaped(out, flamegraph_page_css, sizeof flamegraph_page_css - 1);
+    xml_text_put(out, flamegraph_page_css, sizeof flamegraph_page_css - 1);
     bytes_put_text(out, "</style>\n<text class=\"title\" x=\"10\" y=\"28\">");
     put_visible(out, picture->options->title ? picture->options->title : "flame graph", 100);
     bytes_put_text(out, "</text>\n<text class=\"subtitle\" x=\"10\" y=\"48\">");

@@ -1,6 +1,9 @@
 #include "show/terminal.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/labels.h"
@@ -165,4 +168,32 @@ void terminal_fit(const struct terminal *terminal, const char *label, unsigned u
         return;
     }
     fit_place(label, room, out);
+}
+
+/* ---- characters ---- */
+
+static bool is_utf8_wanted(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+/* The user's locale may not be installed (over ssh it is that of another machine); C.UTF-8 nearly always is. */
+void terminal_choose_locale(void)
+{
+    setlocale(LC_CTYPE, "");
+    if (is_utf8_wanted() && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* The fonts of the Linux console lack most of what we draw with. */
+bool terminal_is_ascii(void)
+{
+    const char *term = getenv("TERM");
+    return strcmp(nl_langinfo(CODESET), "UTF-8") != 0 || (term && strcmp(term, "linux") == 0);
 }

@@ -21,6 +21,11 @@ struct terminal {
 
 #define TERMINAL_TEXT_WIDTH 80
 
+/* Makes the C library know the user's characters. */
+void terminal_choose_locale(void);
+/* Whether only ASCII can be shown, in the locale that was chosen. */
+bool terminal_is_ascii(void);
+
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct bytes *out);
 size_t terminal_columns(const char *text);
 void terminal_put(const char *text, struct bytes *out);

@@ -6,12 +6,9 @@
 
 #include <curses.h>
 #include <fcntl.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <term.h>
 #include <unistd.h>
 
@@ -20,6 +17,7 @@
 #undef lines
 
 #include "show/canvas.h"
+#include "show/terminal.h"
 #include "show/top_view.h"
 
 #define ESCAPE_DELAY_MS 50 /* a lone Esc is a key after this; ssh is rarely slower between two bytes */
@@ -126,32 +124,6 @@ void top_terminal_restore(const struct top_terminal_saved *saved)
 
 /* ---- drawing ---- */
 
-static bool is_utf8_wanted(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < 3; i++) {
-        const char *value = getenv(names[i]);
-        if (value && *value)
-            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-    }
-    return false;
-}
-
-/* The user's locale may not be installed (over ssh it is that of another machine); C.UTF-8 nearly always is. */
-static void choose_locale(void)
-{
-    setlocale(LC_CTYPE, "");
-    if (is_utf8_wanted() && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
-        setlocale(LC_CTYPE, "C.UTF-8");
-}
-
-/* The fonts of the Linux console lack most of what we draw with. */
-bool top_terminal_is_ascii(void)
-{
-    const char *term = getenv("TERM");
-    return strcmp(nl_langinfo(CODESET), "UTF-8") != 0 || (term && strcmp(term, "linux") == 0);
-}
-
 static void choose_styles(bool color)
 {
     styles[CANVAS_BOLD] = A_BOLD;
@@ -173,7 +145,7 @@ int top_terminal_open(bool color, struct err *err)
     int found;
     if (check(err) < 0)
         return -1;
-    choose_locale();
+    terminal_choose_locale();
     const char *name = find_description(getenv("TERM"), &found);
     if (!getenv("TERMINFO_DIRS"))
         setenv("TERMINFO_DIRS", TERMINFO_PLACES, 1);
@@ -289,11 +261,6 @@ int top_terminal_open(bool color, struct err *err)
 
 void top_terminal_close(void)
 {
-}
-
-bool top_terminal_is_ascii(void)
-{
-    return true;
 }
 
 void top_terminal_size(unsigned *rows, unsigned *columns)

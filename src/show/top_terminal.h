@@ -28,8 +28,6 @@ void top_terminal_restore(const struct top_terminal_saved *saved);
 
 int top_terminal_open(bool color, struct err *err);
 void top_terminal_close(void);
-/* Whether it can show ASCII only. */
-bool top_terminal_is_ascii(void);
 void top_terminal_size(unsigned *rows, unsigned *columns);
 void top_terminal_show(const struct canvas *canvas);
 /* The next key that was pressed: a byte, or an enum top_view_key; 0 = the size has changed; -1 = none. With `wait` it is
