@@ -112,7 +112,7 @@ void axis_make_wide(struct axis *axis, enum axis_kind kind, double low, double h
 {
     axis_make(axis, kind, low, high, marks);
     axis->low = floor(axis->low / axis->step + 1e-9) * axis->step;
-    axis->high = ceil(axis->high / axis->step - 1e-9) * axis->step;
+    axis->high = fmax(ceil(axis->high / axis->step - 1e-9) * axis->step, axis->low + axis->step);
 }
 
 /* ---- marks ---- */

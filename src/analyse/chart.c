@@ -311,9 +311,8 @@ static void finish_panel(struct chart *chart, uint32_t at)
 int chart_finish(struct chart *chart, const struct chart_options *options, unsigned time_marks,
                  struct err *err)
 {
-    double from_s = options->has_window ? options->from_s : 0;
-    double to_s = options->has_window ? options->to_s : last_time(chart);
-    axis_make(&chart->time, AXIS_SECONDS, from_s, to_s, time_marks);
+    double to_s = isfinite(options->to_s) ? options->to_s : last_time(chart);
+    axis_make(&chart->time, AXIS_SECONDS, options->from_s, to_s, time_marks);
     struct parts parts = parts_of(chart);
     for (uint32_t i = 0; i < chart->curve_count; i++)
         if (make_label(chart, &chart->curves[i], parts, err) != 0 ||

@@ -83,8 +83,7 @@ struct chart {
 struct chart_options {
     const char *const *counters; /* names; none = those that count bytes, or else all */
     size_t counter_count;
-    bool has_window;
-    double from_s, to_s;
+    double from_s, to_s; /* the window; infinite = up to the last value */
     bool slope;
     bool functions;
 };

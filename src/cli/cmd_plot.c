@@ -14,6 +14,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/picture.h"
+#include "cli/selection_options.h"
 #include "export/chart_sheet.h"
 #include "export/pdf_writer.h"
 #include "export/png_writer.h"
@@ -31,7 +32,7 @@
 #define ROWS_BESIDE   7 /* of a terminal: title, axis, legend and the next prompt */
 
 struct plot_values {
-    const char *output, *format, *title, *window, *size;
+    const char *output, *format, *title, *range, *size;
     struct option_list counters;
     bool slope, flame, function_marks, dark;
 };
@@ -52,8 +53,9 @@ static const struct option options[] = {
      "Draw this counter: rss, heap, cpu (as cores in use), or any other in the recording. May be given "
      "several times. "
      "Otherwise all that count bytes are drawn."},
-    {"window", 'w', OPTION_TEXT, "FROM,TO", FIELD(window), NULL,
-     "Only this part of the time, in seconds from the start: -w 0,20.5."},
+    {"range", 'w', OPTION_TEXT, "A,B", FIELD(range), NULL,
+     "Only this part of the time, in seconds from the start (either end may be left out): -w 0,20.5."},
+    {"window", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, NULL},
     {"slope", 's', OPTION_FLAG, NULL, FIELD(slope), NULL,
      "Draw how fast each curve rises over all, and say it with its error: what leaks goes on rising. A start "
      "that "
@@ -72,24 +74,6 @@ static const struct option options[] = {
 };
 
 /* ---- options ---- */
-
-static int parse_window(const char *text, struct chart_options *chosen, struct err *err)
-{
-    char *end;
-    if (!text)
-        return 0;
-    chosen->has_window = true;
-    chosen->from_s = strtod(text, &end);
-    bool good = end > text && *end == ',';
-    const char *second = end + good;
-    chosen->to_s = good ? strtod(second, &end) : 0;
-    good = good && end > second && !*end && isfinite(chosen->from_s) && isfinite(chosen->to_s);
-    if (!good)
-        return err_set(err, "--window: '%s' is not two numbers of seconds, as in --window 0,20.5", text);
-    if (!(chosen->from_s < chosen->to_s))
-        return err_set(err, "--window: %s ends before it begins", text);
-    return 0;
-}
 
 static int parse_size(const char *text, struct chart_style *style, struct err *err)
 {
@@ -209,6 +193,7 @@ static int run(void *parsed, int argc, char **argv)
     const struct plot_values *values = parsed;
     struct chart_options chosen = {.counters = values->counters.items,
                                    .counter_count = values->counters.count,
+                                   .to_s = INFINITY,
                                    .slope = values->slope,
                                    .functions = values->function_marks};
     struct chart_style style = {.dark = values->dark, .flame = values->flame};
@@ -216,7 +201,9 @@ static int run(void *parsed, int argc, char **argv)
     struct chart chart = {0};
     struct err err = {0};
     const char *format = NULL;
-    int result = parse_window(values->window, &chosen, &err);
+    int result = 0;
+    if (values->range)
+        result = selection_options_range(values->range, &chosen.from_s, &chosen.to_s, &err);
     if (result == 0)
         result = parse_size(values->size, &style, &err);
     if (result == 0)

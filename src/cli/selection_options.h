@@ -23,4 +23,7 @@ struct selection;
 int selection_options_choose(const char *measure, const char *range, const struct recording *recording,
                              struct selection *selection, struct err *err);
 
+/* "A,B" → seconds from the start; an end that is left out is 0 or infinite. */
+int selection_options_range(const char *range, double *from_s, double *to_s, struct err *err);
+
 #endif

@@ -285,10 +285,24 @@ static void put_legend(const struct chart *chart, const struct chart_text_style 
     }
 }
 
+/* What is not ASCII is words from recordings, or the micro sign. */
+static void make_ascii(struct bytes *out, size_t from)
+{
+    size_t kept = from;
+    for (size_t i = from; i < out->size; i++) {
+        bool continues = (out->data[i] & 0xc0) == 0x80;
+        bool micro = out->data[i] == 0xc2 && i + 1 < out->size && out->data[i + 1] == 0xb5;
+        if (!continues)
+            out->data[kept++] = micro ? 'u' : out->data[i] < 0x80 ? out->data[i] : '?';
+    }
+    out->size = kept;
+}
+
 int chart_text_put(const struct chart *chart, const struct chart_text_style *style, struct bytes *out,
                    struct err *err)
 {
     unsigned columns = style->columns < COLUMNS_MIN ? COLUMNS_MIN : style->columns;
+    size_t start = out->size;
     put_style(style, CANVAS_BOLD, out);
     terminal_put(style->title, out);
     put_style(style, CANVAS_PLAIN, out);
@@ -301,5 +315,7 @@ int chart_text_put(const struct chart *chart, const struct chart_text_style *sty
             return -1;
     }
     put_legend(chart, style, out);
+    if (style->ascii && !out->failed)
+        make_ascii(out, start);
     return out->failed ? err_set(err, "out of memory for the plot") : 0;
 }
