@@ -60,7 +60,9 @@ static void put_letters(struct bytes *out)
         const struct letter *row = &letters[index];
         bool same = index && by_letter(row, row - 1) == 0;
         if (!same)
-            bytes_putf(out, "%s| `-%c` | `--%s` | ", index ? " |\n" : "", row->option->letter, row->name);
+            bytes_putf(out, "%s| `-%c` | `--%s%s` | ", index ? " |\n" : "", row->option->letter,
+                       row->command && options_is_negative(row->command, row->option) ? "no-" : "",
+                       row->name);
         bytes_putf(out, "%s%s", same ? ", " : "", row->command ? row->command->name : "every command");
     }
     bytes_put_text(out, " |\n");
