@@ -143,7 +143,7 @@ static void *python_realloc(void *context, void *block, size_t bytes)
         return NULL;
     }
     if (entry)
-        heap_tracker_free_taken(block, entry);
+        heap_tracker_free_moved(block, entry);
     return note(domain, moved, bytes);
 }
 

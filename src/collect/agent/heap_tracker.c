@@ -371,7 +371,7 @@ void heap_tracker_put_back(const void *block, uint64_t entry)
 
 static bool is_temporary(const struct counting_thread *thread, uint64_t address)
 {
-    return thread->last_block == address && thread->last_countdown == heap_tracker_countdown;
+    return address && thread->last_block == address && thread->last_countdown == heap_tracker_countdown;
 }
 
 /* By the thread that owns the record. */
@@ -385,7 +385,8 @@ static inline void uncount_own(struct heap_record *record, struct weight weight,
     }
 }
 
-/* `thread`: the calling one; NULL when it is not known, or interrupted in its own counting. */
+/* `thread`: the calling one; NULL when it is not known, or interrupted in its own counting. `address`: 0 for a block that
+ * has only moved, which is not temporary. */
 static void uncount(struct heap_area *area, struct counting_thread *thread, uint64_t address, uint32_t number,
                     struct weight weight)
 {
@@ -408,7 +409,7 @@ static void log_free(struct heap_area *area, struct counting_thread *thread, uin
         __atomic_fetch_add(&area->lost_events, 1, __ATOMIC_RELAXED);
 }
 
-void heap_tracker_free_taken(const void *block, uint64_t entry)
+static void free_entry(const void *block, uint64_t entry, bool moved)
 {
     struct heap_area *area = heap.area;
     uint32_t record = heap_blocks_record(entry);
@@ -417,11 +418,18 @@ void heap_tracker_free_taken(const void *block, uint64_t entry)
         return;
     if (thread && !begin(thread))
         thread = NULL;
-    uncount(area, thread, (uint64_t)block, record, weigh(heap_blocks_size(entry)));
+    uncount(area, thread, moved ? 0 : (uint64_t)block, record, weigh(heap_blocks_size(entry)));
     if (heap.settings.log)
         log_free(area, thread, (uint64_t)block, 0);
     if (thread)
         leave(thread);
+}
+
+void heap_tracker_free_moved(const void *block, uint64_t entry)
+{
+    int saved = errno;
+    free_entry(block, entry, true);
+    errno = saved;
 }
 
 void heap_tracker_freed(const void *block)
@@ -429,7 +437,7 @@ void heap_tracker_freed(const void *block)
     int saved = errno;
     uint64_t entry = heap_tracker_take(block);
     if (entry)
-        heap_tracker_free_taken(block, entry);
+        free_entry(block, entry, false);
     errno = saved;
 }
 

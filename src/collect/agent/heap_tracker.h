@@ -46,10 +46,10 @@ void heap_tracker_allocated(const void *block, size_t bytes, enum heap_allocator
 void heap_tracker_freed(const void *block);
 
 /* The same for a block that may move: what is known of it is taken out (0 = nothing), and then is put back when it has
- * stayed where it was after all, or is freed. */
+ * stayed where it was after all, or is freed: its bytes are another block's now. */
 uint64_t heap_tracker_take(const void *block);
 void heap_tracker_put_back(const void *block, uint64_t entry);
-void heap_tracker_free_taken(const void *block, uint64_t entry);
+void heap_tracker_free_moved(const void *block, uint64_t entry);
 
 /* Whether memory at this address is known to have been mapped. */
 bool heap_tracker_has_mapped(const void *memory);

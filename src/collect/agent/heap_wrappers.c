@@ -199,7 +199,7 @@ EXPORT void *realloc(void *block, size_t bytes)
         return NULL;
     }
     if (entry)
-        heap_tracker_free_taken(block, entry);
+        heap_tracker_free_moved(block, entry);
     if (moved && counts(bytes))
         heap_tracker_allocated(moved, bytes, HEAP_REALLOC);
     return moved;

@@ -16,10 +16,10 @@
 #define ROWS_STEP   (1u << 18) /* likewise of the stacks: some megabytes */
 #define UNMAPPED    UINT32_MAX
 
-/* What of a record was written last. */
-struct written_record {
-    uint64_t bytes, freed_bytes, peak_bytes;
-    uint64_t count, freed_count;
+/* What one allocator gave at one stack of the file. Stacks that differ in an instruction but not in a line are one. */
+struct drained_stack {
+    struct heap_row now;
+    struct heap_row written; /* last; `at_ns` 0 = not yet */
 };
 
 struct written_size {
@@ -35,7 +35,10 @@ struct heap_drain {
     uint32_t counter;                    /* "heap" */
     uint32_t threads[HEAP_AREA_THREADS]; /* the file's ids by row; 0 = not yet */
     uint32_t *nodes;                     /* the file's ids by row, plus 1; 0 = not yet */
-    struct written_record *written;      /* by record */
+    uint32_t *stack_of;                  /* by record: its stack below, plus 1; 0 = not yet */
+    struct drained_stack *stacks;
+    uint32_t stack_count, stack_capacity;
+    struct map stack_index; /* (node, thread, allocator) → stack */
     struct written_size sizes[HEAP_AREA_SIZES];
     uint64_t point_ns, next_point_ns, points;
     uint64_t rows_ns, next_rows_ns, rows;
@@ -64,14 +67,14 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     drain->writer = writer;
     drain->process = process;
     drain->nodes = calloc(drain->view.limits.nodes, sizeof *drain->nodes);
-    drain->written = calloc(drain->view.limits.records, sizeof *drain->written);
+    drain->stack_of = calloc(drain->view.limits.records, sizeof *drain->stack_of);
     drain->point_ns = POINT_NS;
     drain->rows_ns = ROWS_NS;
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
     add_counter(drain);
     if (code_names_init(&drain->code_names, &area->codes, writer, area->python) && drain->nodes &&
-        drain->written)
+        drain->stack_of)
         return drain;
     heap_drain_free(drain);
     return NULL;
@@ -83,7 +86,9 @@ void heap_drain_free(struct heap_drain *drain)
         return;
     code_names_clear(&drain->code_names);
     free(drain->nodes);
-    free(drain->written);
+    free(drain->stack_of);
+    free(drain->stacks);
+    map_clear(&drain->stack_index);
     free(drain);
 }
 
@@ -149,57 +154,26 @@ static uint64_t whole(uint64_t count)
     return (count + HEAP_AREA_COUNT_UNIT / 2) / HEAP_AREA_COUNT_UNIT;
 }
 
-static struct heap_row row_of(const struct heap_drain *drain, const struct heap_record *record, uint64_t ns)
+/* The place of a stack, made when it is new; 0 when memory ran out. */
+static uint32_t add_stack(struct heap_drain *drain, uint32_t thread, uint32_t node, uint32_t allocator)
 {
-    struct heap_row row = {
-        .at_ns = ns,
-        .live_bytes = more(record->bytes, record->freed_bytes + record->other_bytes),
-        .live_count = whole(more(record->count, record->freed_count + record->other_count)),
-        .total_bytes = record->bytes,
-        .total_count = whole(record->count),
-        .peak_bytes = record->peak_bytes,
-        .peak_count = whole(record->peak_count),
-        .temporary_bytes = record->temporary_bytes,
-        .temporary_count = whole(record->temporary_count),
-        .allocator = (uint8_t)record->allocator,
-    };
-    if (record->epoch != __atomic_load_n(&drain->view.area->epoch, __ATOMIC_RELAXED)) {
-        row.peak_bytes = row.live_bytes;
-        row.peak_count = row.live_count;
+    uint64_t key = (uint64_t)node << 32 ^ (uint64_t)thread << 8 ^ (allocator & 0xff);
+    uint32_t found = map_get(&drain->stack_index, key);
+    if (found != MAP_NONE)
+        return found + 1;
+    if (drain->stack_count == drain->stack_capacity) {
+        uint32_t capacity = drain->stack_capacity * 2 + 256;
+        struct drained_stack *grown = realloc(drain->stacks, capacity * sizeof *grown);
+        if (!grown)
+            return 0;
+        drain->stacks = grown;
+        drain->stack_capacity = capacity;
     }
-    return row;
-}
-
-static bool has_changed(struct written_record *written, const struct heap_row *row)
-{
-    const struct written_record now = {.bytes = row->total_bytes,
-                                       .freed_bytes = row->total_bytes - row->live_bytes,
-                                       .peak_bytes = row->peak_bytes,
-                                       .count = row->total_count,
-                                       .freed_count = row->total_count - row->live_count};
-    bool changed = memcmp(written, &now, sizeof now) != 0;
-    *written = now;
-    return changed;
-}
-
-/* False when the record's rows make no sense. */
-static bool place(struct heap_drain *drain, const struct heap_record *record, struct heap_row *row)
-{
-    row->node = node_id(drain, record->node);
-    row->thread = row->node == UNMAPPED ? 0 : thread_id(drain, drain->view.nodes[record->node].thread);
-    return row->thread;
-}
-
-static void write_row(struct heap_drain *drain, const struct heap_record *record,
-                      const struct heap_row *given)
-{
-    struct heap_row row = *given;
-    if (!place(drain, record, &row)) {
-        drain->senseless++;
-        return;
-    }
-    writer_heap(drain->writer, &row);
-    drain->rows++;
+    if (!map_set(&drain->stack_index, key, drain->stack_count))
+        return 0;
+    drain->stacks[drain->stack_count] =
+        (struct drained_stack){.now = {.thread = thread, .node = node, .allocator = (uint8_t)allocator}};
+    return ++drain->stack_count;
 }
 
 static struct heap_record read_record(const struct heap_drain *drain, uint32_t number)
@@ -215,7 +189,84 @@ static uint32_t record_count(const struct heap_drain *drain)
     return count < drain->view.limits.records ? count : drain->view.limits.records;
 }
 
-/* What was alive when the program had ended, before the interpreter was taken down. */
+/* The stack of a record; NULL when its rows make no sense, or are not filled yet. */
+static struct drained_stack *stack_of(struct heap_drain *drain, uint32_t number)
+{
+    uint32_t row = __atomic_load_n(&drain->view.records[number].node, __ATOMIC_ACQUIRE);
+    uint32_t allocator = drain->view.records[number].allocator;
+    if (row && !drain->stack_of[number]) {
+        uint32_t node = node_id(drain, row);
+        uint32_t thread = node == UNMAPPED ? 0 : thread_id(drain, drain->view.nodes[row].thread);
+        drain->stack_of[number] = thread ? add_stack(drain, thread, node, allocator) : 0;
+        drain->senseless += !drain->stack_of[number];
+    }
+    return drain->stack_of[number] ? &drain->stacks[drain->stack_of[number] - 1] : NULL;
+}
+
+/* Counts stay in their unit until the row is written. */
+static void add_record(struct heap_row *row, const struct heap_record *record, uint64_t epoch)
+{
+    uint64_t live_bytes = more(record->bytes, record->freed_bytes + record->other_bytes);
+    uint64_t live_count = more(record->count, record->freed_count + record->other_count);
+    row->live_bytes += live_bytes;
+    row->live_count += live_count;
+    row->total_bytes += record->bytes;
+    row->total_count += record->count;
+    row->peak_bytes += record->epoch == epoch ? record->peak_bytes : live_bytes;
+    row->peak_count += record->epoch == epoch ? record->peak_count : live_count;
+    row->temporary_bytes += record->temporary_bytes;
+    row->temporary_count += record->temporary_count;
+}
+
+/* As it was when the program ended, before the interpreter was taken down. */
+static void at_end(struct heap_record *record)
+{
+    record->freed_bytes = more(record->bytes, record->end_bytes);
+    record->freed_count = more(record->count, record->end_count);
+    record->other_bytes = record->other_count = 0;
+}
+
+static void add_up(struct heap_drain *drain, bool ended)
+{
+    uint64_t epoch = __atomic_load_n(&drain->view.area->epoch, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < drain->stack_count; i++) {
+        const struct heap_row *now = &drain->stacks[i].now;
+        drain->stacks[i].now =
+            (struct heap_row){.thread = now->thread, .node = now->node, .allocator = now->allocator};
+    }
+    for (uint32_t i = 1, count = record_count(drain); i < count; i++) {
+        struct drained_stack *stack = stack_of(drain, i);
+        struct heap_record record = read_record(drain, i);
+        if (ended)
+            at_end(&record);
+        if (stack)
+            add_record(&stack->now, &record, epoch);
+    }
+}
+
+static void write_row(struct heap_drain *drain, struct drained_stack *stack, uint64_t ns)
+{
+    struct heap_row row = stack->now;
+    row.at_ns = stack->written.at_ns;
+    if (memcmp(&row, &stack->written, sizeof row) == 0)
+        return;
+    row.at_ns = ns;
+    stack->written = row;
+    row.live_count = whole(row.live_count);
+    row.total_count = whole(row.total_count);
+    row.peak_count = whole(row.peak_count);
+    row.temporary_count = whole(row.temporary_count);
+    writer_heap(drain->writer, &row);
+    drain->rows++;
+}
+
+static void write_stacks(struct heap_drain *drain, uint64_t ns, bool ended)
+{
+    add_up(drain, ended);
+    for (uint32_t i = 0; i < drain->stack_count; i++)
+        write_row(drain, &drain->stacks[i], ns);
+}
+
 static void write_end(struct heap_drain *drain)
 {
     char text[32];
@@ -228,27 +279,13 @@ static void write_end(struct heap_drain *drain)
         snprintf(text, sizeof text, "%" PRIu64, end_ns);
         writer_meta(drain->writer, "heap_end_ns", text);
     }
-    for (uint32_t i = 1, count = record_count(drain); i < count; i++) {
-        struct heap_record record = read_record(drain, i);
-        struct heap_row row = row_of(drain, &record, end_ns);
-        row.live_bytes = record.end_bytes;
-        row.live_count = whole(record.end_count);
-        if (record.node && record.bytes)
-            write_row(drain, &record, &row);
-    }
+    write_stacks(drain, end_ns, true);
 }
 
 static void write_rows(struct heap_drain *drain, uint64_t now_ns)
 {
     write_end(drain);
-    for (uint32_t i = 1, count = record_count(drain); i < count; i++) {
-        if (!__atomic_load_n(&drain->view.records[i].node, __ATOMIC_ACQUIRE))
-            continue; /* not filled yet */
-        struct heap_record record = read_record(drain, i);
-        struct heap_row row = row_of(drain, &record, now_ns);
-        if (has_changed(&drain->written[i], &row))
-            write_row(drain, &record, &row);
-    }
+    write_stacks(drain, now_ns, false);
     drain->rows_ns = ROWS_NS * (1 + drain->rows / ROWS_STEP);
     drain->next_rows_ns = now_ns + drain->rows_ns;
 }
@@ -282,17 +319,12 @@ static void write_event(struct heap_drain *drain, uint32_t thread, const struct 
                                  .address = event->address,
                                  .size_bytes = heap_blocks_size(event->packed),
                                  .thread = thread};
+    const struct drained_stack *stack = number < drain->view.limits.records ? stack_of(drain, number) : NULL;
+    if (number && !stack)
+        return;
     if (number) {
-        struct heap_row placed;
-        struct heap_record record = {0};
-        if (number < drain->view.limits.records)
-            record = read_record(drain, number);
-        if (!place(drain, &record, &placed)) {
-            drain->senseless++;
-            return;
-        }
-        row.node = placed.node;
-        row.allocator = (uint8_t)record.allocator;
+        row.node = stack->now.node;
+        row.allocator = stack->now.allocator;
     }
     writer_allocation(drain->writer, &row);
 }

@@ -2,6 +2,8 @@
 
     # malloc: total/count live/count peak/count temporary    in bytes and blocks; what is 0 may be left out
 
+Of blocks that are given back at once the one taken last is temporary: its thread has allocated nothing since.
+
 The peak is where 60,000,000 bytes are taken on top of everything else.
 """
 
@@ -16,7 +18,7 @@ def kept():
 
 
 def given_back():
-    blocks.take(2000, 5)  # malloc: 10000/5
+    blocks.take(2000, 5)  # malloc: 10000/5 temporary 1
     blocks.give(5)
 
 
@@ -45,7 +47,7 @@ def without_gil():
 
 
 def highest():
-    blocks.take(6000000, 10)  # malloc: 60000000/10 peak 60000000/10
+    blocks.take(6000000, 10)  # malloc: 60000000/10 peak 60000000/10 temporary 1
     blocks.give(10)
 
 
