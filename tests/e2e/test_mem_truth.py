@@ -119,8 +119,9 @@ with memray.FileReader(sys.argv[1]) as reader:
         if memray.AllocatorType(record.allocator).name in ("FREE", "MUNMAP"):
             continue
         stack = [(name, os.path.basename(file), line) for name, file, line in record.stack_trace()]
-        if stack and stack[0][1] == "allocating.py":
-            key = json.dumps(stack[:stack.index(next(f for f in stack if f[0] in ("main", "in_thread"))) + 1])
+        ends = [i for i, frame in enumerate(stack) if frame[0] in ("main", "in_thread")]
+        if ends and stack[0][1] == "allocating.py":
+            key = json.dumps(stack[:ends[0] + 1])
             found[key] += record.size * 1_000_000 + record.n_allocations
 json.dump(found, sys.stdout)
 """
