@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "store/recording.h"
 
 /* How well a frame tells where memory goes. */
@@ -117,6 +118,25 @@ void heap_sites_clear(struct heap_sites *sites)
 {
     free(sites->rows);
     *sites = (struct heap_sites){0};
+}
+
+static uint64_t amount_of(const struct heap_site *site, enum measure measure)
+{
+    return measure >= MEASURE_PEAK_COUNT ? site->of[measure - MEASURE_PEAK_COUNT + MEASURE_PEAK].count
+                                         : site->of[measure].bytes;
+}
+
+static int compare(const void *left, const void *right, void *context)
+{
+    const enum measure *measure = context;
+    uint64_t a = amount_of(left, *measure), b = amount_of(right, *measure);
+    return a > b ? -1 : a < b;
+}
+
+int heap_sites_sort(struct heap_sites *sites, enum measure measure, struct err *err)
+{
+    enum measure by = measure_is_memory(measure) ? measure : MEASURE_PEAK;
+    return sort_rows(sites->rows, sites->count, sizeof *sites->rows, compare, &by, err);
 }
 
 const struct heap_site *heap_sites_most(const struct heap_sites *sites, enum measure measure)

@@ -25,6 +25,8 @@ int heap_sites_build(const struct recording *recording, const struct selection *
                      struct heap_sites *sites, struct err *err);
 void heap_sites_clear(struct heap_sites *sites);
 
+/* The sites with the most bytes of the measure first, by numbers of blocks those with the most blocks. */
+int heap_sites_sort(struct heap_sites *sites, enum measure measure, struct err *err);
 /* The site with the most bytes of the measure; NULL when none has any. */
 const struct heap_site *heap_sites_most(const struct heap_sites *sites, enum measure measure);
 /* "load() at x.py:12" */

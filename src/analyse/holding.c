@@ -25,7 +25,7 @@ int holding_sum(const struct tree *tree, const uint8_t *marks, uint32_t mark_byt
         holds[i] = (i && holds[node->parent]) || is_marked(marks, mark_bytes, node->code);
         holding->total += holds[i] ? node->self : 0;
     }
-    holding->whole_ns = tree->nodes[0].total;
+    holding->whole = tree->nodes[0].total;
     free(holds);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* holding: the time of all stacks that hold any of some functions, each stack counted once. */
+/* holding: the time or memory of all stacks that hold any of some functions, each stack counted once. */
 #ifndef SONDE_ANALYSE_HOLDING_H
 #define SONDE_ANALYSE_HOLDING_H
 
@@ -9,7 +9,7 @@ struct tree;
 
 struct holding {
     uint64_t total;
-    uint64_t whole_ns; /* of all stacks */
+    uint64_t whole; /* of all stacks */
 };
 
 /* Bit `code % 8` of marks[code / 8] says whether a function is one of them; those beyond mark_bytes are not. */

@@ -221,8 +221,8 @@ struct timeline_axis series_axis(const struct recording *recording)
 struct timeline_axis series_whole_axis(const struct recording *recording)
 {
     struct timeline_axis samples = timeline_axis(recording), counters = series_axis(recording);
-    if (!recording->samples_count || !recording->series_count)
-        return recording->samples_count ? samples : counters;
+    if (!samples.end_ns || !recording->series_count)
+        return samples.end_ns ? samples : counters;
     if (counters.begin_ns < samples.begin_ns)
         samples.begin_ns = counters.begin_ns;
     if (counters.end_ns > samples.end_ns)

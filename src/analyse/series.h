@@ -49,7 +49,7 @@ void series_columns(const struct series *series, uint64_t begin_ns, uint64_t end
 
 /* From the first point of any counter to the last; both 0 when there are none. */
 struct timeline_axis series_axis(const struct recording *recording);
-/* Of samples and counters together: what a page shows. */
+/* Of samples, or what is known of the heap, and counters together: what a page shows. */
 struct timeline_axis series_whole_axis(const struct recording *recording);
 
 #endif

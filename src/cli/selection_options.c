@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "analyse/timeline.h"
+#include "analyse/series.h"
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "store/recording.h"
@@ -34,7 +34,7 @@ int selection_options_range(const char *range, double *from_s, double *to_s, str
 static int choose_range(const char *range, const struct recording *recording, struct selection *selection,
                         struct err *err)
 {
-    struct timeline_axis axis = timeline_axis(recording);
+    struct timeline_axis axis = series_whole_axis(recording);
     double from_s, to_s;
     if (!axis.end_ns)
         return err_set(err, "--range: sums were recorded, not one time after the other");

@@ -8,14 +8,14 @@
 #include "query/rectangles.h"
 #include "query/request.h"
 
-/* After less before; times are exact in a double up to 104 days. */
+/* After less before; exact in a double up to 104 days, or 8 PiB. */
 static void put_changes(struct answer *answer, const struct difference *difference)
 {
     const struct difference_row *rows = difference->functions;
-    double *self = answer_reals(answer, "change_self_ns", difference->function_count);
+    double *self = answer_reals(answer, "change_self", difference->function_count);
     for (uint32_t i = 0; self && i < difference->function_count; i++)
         self[i] = (double)rows[i].after_self - (double)rows[i].before_self;
-    double *total = answer_reals(answer, "change_total_ns", difference->function_count);
+    double *total = answer_reals(answer, "change_total", difference->function_count);
     for (uint32_t i = 0; total && i < difference->function_count; i++)
         total[i] = (double)rows[i].after_total - (double)rows[i].before_total;
 }
@@ -26,10 +26,10 @@ static void put_functions(struct answer *answer, const struct difference *differ
     uint32_t count = difference->function_count;
     ANSWER_COLUMNS_PUT_NUMBERS(answer, "before_code", rows, count, before_code);
     ANSWER_COLUMNS_PUT_NUMBERS(answer, "after_code", rows, count, after_code);
-    ANSWER_COLUMNS_PUT_REALS(answer, "before_self_ns", rows, count, before_self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "after_self_ns", rows, count, after_self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "before_total_ns", rows, count, before_total);
-    ANSWER_COLUMNS_PUT_REALS(answer, "after_total_ns", rows, count, after_total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "before_self", rows, count, before_self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "after_self", rows, count, after_self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "before_total", rows, count, before_total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "after_total", rows, count, after_total);
     ANSWER_COLUMNS_PUT_REALS(answer, "before_calls", rows, count, before_calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "after_calls", rows, count, after_calls);
 }
@@ -38,8 +38,8 @@ static void put_nodes(struct answer *answer, const struct difference *difference
 {
     const struct difference_row *rows = difference->nodes;
     uint32_t count = difference->tree.count;
-    ANSWER_COLUMNS_PUT_REALS(answer, "node_before_ns", rows, count, before_total);
-    ANSWER_COLUMNS_PUT_REALS(answer, "node_after_ns", rows, count, after_total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "node_before", rows, count, before_total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "node_after", rows, count, after_total);
 }
 
 static int fill_side(struct opened_recording *row, const struct selection *selection,
@@ -59,13 +59,13 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
         other = opened_own(other, err);
     struct difference_side before, after;
     struct difference difference;
-    const struct selection all = {.idle = request->selection.idle};
+    const struct selection all = {.idle = request->selection.idle, .measure = request->selection.measure};
     if (!other || fill_side(row, &all, &before, err) < 0 || fill_side(other, &all, &after, err) < 0 ||
         difference_build(&before, &after, &difference, err) < 0)
         return -1;
-    json_key(&answer->json, "before_ns");
+    json_key(&answer->json, "before");
     json_unsigned(&answer->json, before.functions->total);
-    json_key(&answer->json, "after_ns");
+    json_key(&answer->json, "after");
     json_unsigned(&answer->json, after.functions->total);
     put_functions(answer, &difference);
     put_changes(answer, &difference);

@@ -15,8 +15,8 @@ static void put_rows(struct answer *answer, const struct functions *functions)
     ANSWER_COLUMNS_PUT_REALS(answer, "primitive_calls", rows, count, primitive_calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "samples", rows, count, samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, count, total_samples);
-    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", rows, count, self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", rows, count, total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, count, total);
 }
 
 static void put_edges(struct answer *answer, const struct functions *functions)
@@ -27,8 +27,8 @@ static void put_edges(struct answer *answer, const struct functions *functions)
     ANSWER_COLUMNS_PUT_NUMBERS(answer, "edge_callee", rows, count, callee);
     ANSWER_COLUMNS_PUT_REALS(answer, "edge_calls", rows, count, calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "edge_samples", rows, count, total_samples);
-    ANSWER_COLUMNS_PUT_REALS(answer, "edge_self_ns", rows, count, self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "edge_total_ns", rows, count, total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_self", rows, count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "edge_total", rows, count, total);
 }
 
 int functions_query(struct opened *opened, struct opened_recording *row, const struct request *request,
@@ -39,7 +39,11 @@ int functions_query(struct opened *opened, struct opened_recording *row, const s
     if (!functions)
         return -1;
     struct json *json = &answer->json;
-    json_key(json, "total_ns");
+    json_key(json, "measure");
+    json_string(json, measure_name(functions->measure));
+    json_key(json, "unit");
+    json_string(json, measure_suffix(functions->measure));
+    json_key(json, "total");
     json_unsigned(json, functions->total);
     json_key(json, "total_calls");
     json_unsigned(json, functions->total_calls);

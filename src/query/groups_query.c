@@ -54,12 +54,13 @@ int groups_query(struct opened *opened, struct opened_recording *row, const stru
         return -1;
     const struct ranking_row *rows = ranking.rows;
     ANSWER_COLUMNS_PUT_NUMBERS(answer, "id", rows, ranking.count, id);
+    ANSWER_COLUMNS_PUT_NUMBERS(answer, "line", rows, ranking.count, line);
     ANSWER_COLUMNS_PUT_REALS(answer, "calls", rows, ranking.count, calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "primitive_calls", rows, ranking.count, primitive_calls);
     ANSWER_COLUMNS_PUT_REALS(answer, "samples", rows, ranking.count, samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, ranking.count, total_samples);
-    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", rows, ranking.count, self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", rows, ranking.count, total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, ranking.count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, ranking.count, total);
     int result = put_names(answer, &ranking);
     ranking_clear(&ranking);
     return result < 0 ? err_set(err, "not enough memory for the groups") : 0;

@@ -27,10 +27,10 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     const struct line_heat_of of = {request->file, request->code};
     if (line_heat_build(&row->recording, &request->selection, of, &heat, err) < 0)
         return -1;
-    double *self = answer_reals(answer, "self_ns", heat.count);
+    double *self = answer_reals(answer, "self", heat.count);
     for (uint32_t i = 0; self && i < heat.count; i++)
         self[i] = (double)heat.rows[i].self;
-    double *total = answer_reals(answer, "total_ns", heat.count);
+    double *total = answer_reals(answer, "total", heat.count);
     for (uint32_t i = 0; total && i < heat.count; i++)
         total[i] = (double)heat.rows[i].total;
     double *samples = answer_reals(answer, "samples", heat.count);

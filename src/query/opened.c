@@ -162,7 +162,8 @@ void opened_clear(struct opened *opened)
 static bool is_same(const struct selection *a, const struct selection *b)
 {
     return a->process == b->process && a->thread == b->thread && a->idle == b->idle && a->gil == b->gil &&
-           a->lines == b->lines && a->begin_ns == b->begin_ns && a->end_ns == b->end_ns;
+           a->lines == b->lines && a->measure == b->measure && a->begin_ns == b->begin_ns &&
+           a->end_ns == b->end_ns;
 }
 
 static void choose(struct opened_recording *row, const struct selection *selection)

@@ -30,6 +30,7 @@ QUERIES_DECLARE(functions_query);
 QUERIES_DECLARE(graph_query);
 QUERIES_DECLARE(groups_query);
 QUERIES_DECLARE(lines_query);
+QUERIES_DECLARE(memory_query);
 QUERIES_DECLARE(order_query);
 QUERIES_DECLARE(recordings_query);
 QUERIES_DECLARE(series_query);

@@ -25,6 +25,7 @@ static const struct field fields[] = {
     TEXT(ask),
     TEXT(view),
     TEXT(text),
+    TEXT(measure),
     {"recording", FIELD_NUMBER, offsetof(struct request, recording), 0},
     {"other", FIELD_NUMBER, offsetof(struct request, other), 0},
     {"code", FIELD_NUMBER, offsetof(struct request, code), 0},
@@ -154,6 +155,8 @@ int request_read(const char *json, size_t size, struct request *request, struct 
     *request = (struct request){0};
     struct json_reader reader = {.at = json, .end = json + size};
     int result = read_fields(&reader, request, err);
+    if (result == 0)
+        result = measure_find(request->measure, &request->selection.measure, err);
     json_reader_clear(&reader);
     return result;
 }

@@ -42,6 +42,7 @@ struct request {
     bool threads;             /* the thread that each stack is mostly of, too */
     bool own;                 /* without the frames of libraries */
     struct request_set marks; /* what a search has found */
+    char measure[32];         /* a name that analyse/measure.h knows; request_read makes it the selection's */
     struct selection selection;
 };
 

@@ -1,4 +1,4 @@
-/* share: how much of the time lies in stacks that hold any of the functions in `marks`: what a search found. */
+/* share: how much of the time or memory lies in stacks that hold any of the functions in `marks`: what a search found. */
 #include "analyse/holding.h"
 #include "base/err.h"
 #include "query/answer.h"
@@ -14,9 +14,9 @@ int share_query(struct opened *opened, struct opened_recording *row, const struc
     const struct tree *tree = opened_tree(row, &request->selection, err);
     if (!tree || holding_sum(tree, request->marks.bits, request->marks.size_bytes, &holding, err) < 0)
         return -1;
-    json_key(&answer->json, "total_ns");
+    json_key(&answer->json, "total");
     json_unsigned(&answer->json, holding.total);
-    json_key(&answer->json, "whole_ns");
-    json_unsigned(&answer->json, holding.whole_ns);
+    json_key(&answer->json, "whole");
+    json_unsigned(&answer->json, holding.whole);
     return 0;
 }

@@ -165,6 +165,10 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, functions_are_of_lines(recording));
     json_key(json, "timed");
     json_bool(json, recording->samples_count > 0);
+    json_key(json, "memory");
+    json_bool(json, measure_has_memory(recording));
+    json_key(json, "measure");
+    json_string(json, measure_name(measure_of(recording, NULL)));
     json_key(json, "live");
     json_bool(json, row->is_live);
     put_number(json, "begin_ns", axis.begin_ns);

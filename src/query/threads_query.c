@@ -17,8 +17,8 @@ int threads_query(struct opened *opened, struct opened_recording *row, const str
     if (!shares)
         return -1;
     uint32_t count = row->recording.threads_count;
-    ANSWER_COLUMNS_PUT_REALS(answer, "self_ns", shares, count, self);
-    ANSWER_COLUMNS_PUT_REALS(answer, "total_ns", shares, count, total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "self", shares, count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total", shares, count, total);
     free(shares);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "analyse/heap_totals.h"
 #include "analyse/heap_weights.h"
-#include "analyse/timeline.h"
+#include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/quantity.h"
@@ -54,7 +54,7 @@ static void put_range(const struct recording *recording, const struct heap_total
 
 static void put_run(const struct recording *recording, const struct heap_totals *totals, struct bytes *out)
 {
-    struct timeline_axis axis = timeline_axis(recording);
+    struct timeline_axis axis = series_whole_axis(recording);
     bytes_put_text(out, "Peak ");
     put_total(&totals->of[MEASURE_PEAK], "block", "", out);
     if (totals->peak_ns > axis.begin_ns)

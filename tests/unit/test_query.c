@@ -173,8 +173,8 @@ static void test_answers_can_follow_each_other(void **state)
     memcpy(&head_bytes[1], second.data + 4, 4);
     char *heads[2] = {strndup((char *)alone.data + 8, head_bytes[0]),
                       strndup((char *)second.data + 8, head_bytes[1])};
-    const double *one = array(&alone, heads[0], "total_ns", &counts[0]);
-    const double *other = array(&second, heads[1], "total_ns", &counts[1]);
+    const double *one = array(&alone, heads[0], "total", &counts[0]);
+    const double *other = array(&second, heads[1], "total", &counts[1]);
     assert_int_equal(counts[0], 3);
     assert_int_equal(counts[1], 3);
     assert_memory_equal(one, other, 3 * sizeof *one);
@@ -249,10 +249,10 @@ static void test_share_of_a_search(void **state)
     const struct {
         const char *marks, *total;
     } cases[] = {
-        {"02", "\"total_ns\":100"}, /* code 1, main: all */
-        {"04", "\"total_ns\":60"},  /* code 2, loads */
-        {"06", "\"total_ns\":100"}, /* both: a stack counts once */
-        {"", "\"total_ns\":0"},
+        {"02", "\"total\":100"}, /* code 1, main: all */
+        {"04", "\"total\":60"},  /* code 2, loads */
+        {"06", "\"total\":100"}, /* both: a stack counts once */
+        {"", "\"total\":0"},
     };
     struct opened *opened = calloc(1, sizeof *opened);
     struct bytes out = {0};
@@ -277,8 +277,8 @@ static void test_libraries_can_be_left_out(void **state)
     struct err err = {0};
     assert_int_equal(opened_add(opened, "x.txt", with_library, sizeof with_library - 1, &err), 0);
     for (int i = 0; i < 2; i++) { /* both are kept: one does not spoil the other */
-        assert_int_equal(items(opened, "{\"ask\":\"functions\"}", "self_ns"), 2);
-        assert_int_equal(items(opened, "{\"ask\":\"functions\",\"own\":true}", "self_ns"), 1);
+        assert_int_equal(items(opened, "{\"ask\":\"functions\"}", "self"), 2);
+        assert_int_equal(items(opened, "{\"ask\":\"functions\",\"own\":true}", "self"), 1);
         assert_int_equal(items(opened, "{\"ask\":\"stacks\",\"own\":true}", "total"), 2);
     }
     opened_clear(opened);
@@ -292,9 +292,9 @@ static void test_groups(void **state)
     struct err err = {0};
     struct bytes out = {0};
     assert_int_equal(opened_add(opened, "x.txt", with_library, sizeof with_library - 1, &err), 0);
-    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"module\"}", "self_ns"), 2);
+    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"module\"}", "self"), 2);
     assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"file\"}", "name_at"), 3);
-    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"thread\"}", "total_ns"), 1);
+    assert_int_equal(items(opened, "{\"ask\":\"groups\",\"view\":\"thread\"}", "total"), 1);
     char *head = ask(opened, "{\"ask\":\"groups\",\"view\":\"colour\"}", &out);
     assert_memory_equal(head, "{\"error\":\"", 10);
     free(head);

@@ -3,8 +3,9 @@
 import type { JSX } from "preact";
 
 import { calleesOf, callersOf, rowOf, type Functions, type Neighbour } from "./functions";
+import { amount, countWord } from "./measure";
 import { functionName, Place } from "./names";
-import { count, share, time } from "./numbers";
+import { count, share } from "./numbers";
 import type { Recording } from "./recording";
 import { percent, selected } from "./state";
 
@@ -37,7 +38,7 @@ function Wing({ title, rows, recording, whole, unit }: SideProps): JSX.Element {
               <span class="bar" style={{ width: `${Math.min(100, (100 * row.total) / (whole || 1))}%` }} />
               <bdi class="name">{functionName(codes, row.code)}</bdi>
             </button>
-            <span class="figure">{time(row.total)}</span>
+            <span class="figure">{amount(row.total)}</span>
             <span class="figure">{share(row.total, whole)}</span>
           </li>
         ))}
@@ -50,7 +51,7 @@ function Wing({ title, rows, recording, whole, unit }: SideProps): JSX.Element {
 function Heart({ recording, table, row }: { recording: Recording; table: Functions; row: number }): JSX.Element {
   const { codes } = recording;
   const code = table.code[row];
-  const amount = (value: number) => (percent.value ? share(value, table.totalNs) : time(value));
+  const figure = (value: number) => (percent.value ? share(value, table.whole) : amount(value));
   return (
     <section class="heart" aria-label="function">
       <h3>
@@ -59,10 +60,10 @@ function Heart({ recording, table, row }: { recording: Recording; table: Functio
       <Place codes={codes} code={code} />
       <dl>
         <dt>total</dt>
-        <dd>{amount(table.total[row])}</dd>
+        <dd>{figure(table.total[row])}</dd>
         <dt>self</dt>
-        <dd>{amount(table.self[row])}</dd>
-        <dt>{table.sampled ? "samples" : "calls"}</dt>
+        <dd>{figure(table.self[row])}</dd>
+        <dt>{countWord(table.sampled)}</dt>
         <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
       </dl>
     </section>
@@ -74,7 +75,7 @@ export function Butterfly({ recording, table }: { recording: Recording; table: F
   const row = rowOf.value.get(code);
   if (!code || row === undefined) return null;
   const whole = table.total[row];
-  const unit = table.sampled ? "samples" : "calls";
+  const unit = countWord(table.sampled);
   return (
     <div class="butterfly">
       <Wing title="Called by" rows={callersOf(table, code)} recording={recording} whole={whole} unit={unit} />

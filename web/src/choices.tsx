@@ -5,10 +5,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { hasThreads } from "./ask_stacks";
 import { css, heatColor, threadColor } from "./colors";
+import { inBlocks, MEMORY, memoryMeasure } from "./measure";
 import { shortName } from "./names";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
 import { kindColor } from "./stacks";
-import { byName, color, cutoff, dark, fold, levels, upwards } from "./state";
+import { BLOCKS_OF, byName, color, cutoff, dark, fold, levels, measure, upwards } from "./state";
 
 const CUTOFFS = [0, 0.0001, 0.001, 0.01, 0.05];
 const LEVELS = [0, 5, 10, 20, 40];
@@ -116,6 +117,30 @@ export function CutoffChoice(): JSX.Element {
         ))}
       </select>
     </label>
+  );
+}
+
+/** What all views are about, where there is a choice. */
+export function MeasureChoice({ recording }: { recording: Recording }): JSX.Element | null {
+  const { memory, measure: usual } = recording.summary;
+  if (!memory) return null;
+  const shown = memoryMeasure.value?.name ?? "time";
+  const choose = (name: string, blocks: boolean) => (measure.value = blocks ? (BLOCKS_OF[name] ?? name) : name);
+  return (
+    <span class="measure" role="group" aria-label="measure">
+      <select aria-label="what is shown" value={shown} onChange={(event) => choose(event.currentTarget.value, inBlocks.value)}>
+        {usual === "time" && <option value="time">time</option>}
+        {MEMORY.map(({ name, title }) => (
+          <option value={name}>{title}</option>
+        ))}
+      </select>
+      {shown !== "time" && (
+        <select aria-label="unit" value={inBlocks.value ? "blocks" : "bytes"} onChange={(event) => choose(shown, event.currentTarget.value === "blocks")}>
+          <option value="bytes">bytes</option>
+          <option value="blocks">blocks</option>
+        </select>
+      )}
+    </span>
   );
 }
 

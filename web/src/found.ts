@@ -25,7 +25,7 @@ effect(() => {
   setTimeout(() => {
     if (number !== asked) return;
     ask({ ask: "share", recording: shown.number, marks: marksOf(found, shown.codes.count), ...chosen }).then(
-      ({ values }) => number === asked && (taken.value = { total: values.total_ns, whole: values.whole_ns }),
+      ({ values }) => number === asked && (taken.value = { total: values.total, whole: values.whole }),
       () => {},
     );
   }, 120);

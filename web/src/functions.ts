@@ -22,7 +22,8 @@ export interface Functions {
     samples: Float64Array;
     total: Float64Array;
   };
-  totalNs: number;
+  /** The sum of all `self`, in the unit of the measure. */
+  whole: number;
   totalCalls: number;
   sampled: boolean;
 }
@@ -35,16 +36,16 @@ function decode(answer: Answer, recording: number): Functions {
     primitiveCalls: answer.reals("primitive_calls"),
     samples: answer.reals("samples"),
     totalSamples: answer.reals("total_samples"),
-    self: answer.reals("self_ns"),
-    total: answer.reals("total_ns"),
+    self: answer.reals("self"),
+    total: answer.reals("total"),
     edges: {
       caller: answer.numbers("edge_caller"),
       callee: answer.numbers("edge_callee"),
       calls: answer.reals("edge_calls"),
       samples: answer.reals("edge_samples"),
-      total: answer.reals("edge_total_ns"),
+      total: answer.reals("edge_total"),
     },
-    totalNs: answer.values.total_ns,
+    whole: answer.values.total,
     totalCalls: answer.values.total_calls,
     sampled: answer.values.sampled,
   };

@@ -6,18 +6,15 @@ import { useMemo, useState } from "preact/hooks";
 import { useAnswer } from "./asking";
 import { copyText } from "./files";
 import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour } from "./functions";
+import { amount, countWord, figure, wholeWords } from "./measure";
 import { functionName, Place, shortName } from "./names";
 import { count, share, time } from "./numbers";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
-import { arrangement, percent, recordings, selected, selection, showSource, titleOf, view, wholeWords } from "./state";
+import { arrangement, recordings, selected, selection, showSource, titleOf, view } from "./state";
 
 const MOST = 12;
 /** Whoever walks through functions sees their figures at once, lines and threads of the one that they stop at. */
 const REST_MS = 100;
-
-function amount(value: number, whole: number): string {
-  return percent.value ? share(value, whole) : time(value);
-}
 
 interface ListProps {
   title: string;
@@ -39,7 +36,7 @@ function List({ title, rows, recording, whole }: ListProps): JSX.Element {
             <button type="button" title={shortName(recording.codes.place(row.code), 1000)} onClick={() => (selected.value = row.code)}>
               <bdi>{functionName(recording.codes, row.code)}</bdi>
             </button>
-            <span class="figure">{amount(row.total, whole)}</span>
+            <span class="figure">{figure(row.total, whole)}</span>
           </li>
         ))}
       </ol>
@@ -64,7 +61,7 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
   const rows = useAnswer(
     request,
     (answer) =>
-      Array.from(answer.reals("total_ns"), (total, thread): ShareOfThread => ({ thread, total }))
+      Array.from(answer.reals("total"), (total, thread): ShareOfThread => ({ thread, total }))
         .filter(({ total }) => total > 0)
         .sort((a, b) => b.total - a.total),
     [recording],
@@ -85,7 +82,7 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
               <span class="bar" style={{ width: `${(100 * total) / largest}%` }} />
               <bdi class="name">{shortName(name(thread), 60)}</bdi>
             </span>
-            <span class="figure">{amount(total, functions.value?.totalNs ?? 0)}</span>
+            <span class="figure">{figure(total, functions.value?.whole ?? 0)}</span>
           </li>
         ))}
       </ol>
@@ -94,16 +91,16 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
   );
 }
 
-/** The lines of the function that took most; only samples and line times know them. */
+/** The lines of the function that took most; only samples, allocations and line times know them. */
 function HotLines({ recording, code }: { recording: Recording; code: number }): JSX.Element | null {
   const { codes } = recording;
-  const { sampled, lined } = recording.summary;
-  const canHave = (sampled || lined) && codes.fileId[code] > 0;
+  const { sampled, lined, memory } = recording.summary;
+  const canHave = (sampled || lined || memory) && codes.fileId[code] > 0;
   const request = { ask: "lines", recording: recording.number, file: codes.fileId[code], code, ...selection.value };
   const lines = useAnswer(
     canHave ? request : null,
     (answer) => {
-      const total = answer.reals("total_ns");
+      const total = answer.reals("total");
       const text = answer.values.has_text ? new TextDecoder().decode(answer.small("text")).split("\n") : [];
       return Array.from(total, (value, line) => ({ line, value, text: (text[line - 1] ?? "").trim() }))
         .filter(({ value, line }) => line && value > 0)
@@ -114,7 +111,7 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
     REST_MS,
   );
   if (!lines?.length) return null;
-  const whole = functions.value?.totalNs ?? 0;
+  const whole = functions.value?.whole ?? 0;
   return (
     <section>
       <h3>Hottest lines</h3>
@@ -124,7 +121,7 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
             <button type="button" onClick={() => showSource(code, line)} title={shortName(text)}>
               <span class="number">{line}</span> <bdi>{shortName(text)}</bdi>
             </button>
-            <span class="figure">{amount(value, whole)}</span>
+            <span class="figure">{figure(value, whole)}</span>
           </li>
         ))}
       </ol>
@@ -137,16 +134,16 @@ function perCall(table: Functions, row: number): string {
 }
 
 function Figures({ table, row }: { table: Functions; row: number }): JSX.Element {
-  const whole = table.totalNs;
+  const whole = table.whole;
   return (
     <dl class="figures">
       <dt>total</dt>
-      <dd>{time(table.total[row])}</dd>
+      <dd>{amount(table.total[row])}</dd>
       <dd>{share(table.total[row], whole)}</dd>
       <dt>self</dt>
-      <dd>{time(table.self[row])}</dd>
+      <dd>{amount(table.self[row])}</dd>
       <dd>{share(table.self[row], whole)}</dd>
-      <dt>{table.sampled ? "samples" : "calls"}</dt>
+      <dt>{countWord(table.sampled)}</dt>
       <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
       <dd>{table.sampled ? `${count(table.samples[row])} self` : perCall(table, row)}</dd>
       <dt class="of">per cent of {wholeWords(whole)}</dt>
@@ -201,8 +198,8 @@ function Chosen({ recording, table, row }: { recording: Recording; table: Functi
       {recordings.value.length > 1 && <p class="hint">in {shortName(titleOf(recording), 60)}</p>}
       <Figures table={table} row={row} />
       <Links recording={recording} code={code} />
-      <List title="Callers" rows={callers} recording={recording} whole={table.totalNs} />
-      <List title="Callees" rows={callees} recording={recording} whole={table.totalNs} />
+      <List title="Callers" rows={callers} recording={recording} whole={table.whole} />
+      <List title="Callees" rows={callees} recording={recording} whole={table.whole} />
       <HotLines recording={recording} code={code} />
       <Threads recording={recording} code={code} />
     </>

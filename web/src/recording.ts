@@ -65,6 +65,9 @@ export interface Summary {
   only_lines: boolean;
   /** What it holds of functions has times: a range of time shows a part of it. */
   timed: boolean;
+  /** It knows of memory; and what it is of: "time", or of memory alone "peak". */
+  memory: boolean;
+  measure: string;
   /** It is still being made. */
   live: boolean;
   begin_ns: number;

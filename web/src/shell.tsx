@@ -4,6 +4,7 @@ import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { MeasureChoice } from "./choices";
 import { foundWords } from "./found";
 import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
@@ -82,6 +83,7 @@ function Heading(): JSX.Element {
       <Title shown={shown} />
       <span class="facts">{shown ? headline(shown.summary) : ""}</span>
       <span class="space" />
+      {shown && <MeasureChoice recording={shown} />}
       {shown && (
         <button type="button" class="framed" aria-pressed={own.value} title="key h: frames of libraries are left out, their time goes to their callers" onClick={() => (own.value = !own.value)}>
           own code

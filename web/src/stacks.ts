@@ -2,7 +2,8 @@
 
 import type { Answer } from "./answer";
 import { css, heatColor, pixel, textOn, threadColor } from "./colors";
-import { count, share, time } from "./numbers";
+import { amount, countWord } from "./measure";
+import { count, share } from "./numbers";
 import { threadName, type Recording } from "./recording";
 import type { Layout, Look } from "./rectangles";
 import { color, dark, matches, selected } from "./state";
@@ -77,15 +78,15 @@ export function figuresOf(recording: Recording, stacks: Stacks, rectangle: numbe
   const whole = stacks.size[0];
   const parent = stacks.size[stacks.parent[rectangle]];
   const figures: [string, string][] = [
-    ["total", `${time(stacks.size[rectangle])} · ${share(stacks.size[rectangle], whole)} of all`],
-    ["self", `${time(stacks.self[rectangle])} · ${share(stacks.self[rectangle], whole)} of all`],
+    ["total", `${amount(stacks.size[rectangle])} · ${share(stacks.size[rectangle], whole)} of all`],
+    ["self", `${amount(stacks.self[rectangle])} · ${share(stacks.self[rectangle], whole)} of all`],
   ];
   if (rectangle) figures.push(["of its caller", share(stacks.size[rectangle], parent)]);
   if (stacks.thread?.[rectangle]) {
     const found = summary.threads.find(({ id }) => id === stacks.thread![rectangle]);
     figures.push(["thread", `${threadName(found)} · ${share(stacks.part![rectangle], 1)} of it`]);
   }
-  if (stacks.calls[rectangle]) figures.push([summary.sampled ? "samples" : "calls", count(stacks.calls[rectangle])]);
+  if (stacks.calls[rectangle]) figures.push([countWord(summary.sampled), count(stacks.calls[rectangle])]);
   return { title: code ? codes.name(code) : "all", place: codes.place(code), figures };
 }
 

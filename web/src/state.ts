@@ -4,7 +4,6 @@
 import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 
 import type { Engine, Request } from "./engine";
-import { time } from "./numbers";
 import type { Recording } from "./recording";
 
 export const engine = signal<Engine | null>(null);
@@ -52,6 +51,8 @@ export const file = signal(0);
 export const line = signal(0);
 /** The recording that the shown one is compared with, and which of both came later. */
 export const other = signal(1);
+/** What the views are about, by its name (measure.ts); "" = what the recording is of. */
+export const measure = signal("");
 export const shownIsAfter = signal(false);
 export const theme = signal<"system" | "light" | "dark">("system");
 const systemDark = signal(false);
@@ -63,6 +64,21 @@ export const dark = computed(
 
 export const recording = computed<Recording | undefined>(() => recordings.value[shown.value] ?? recordings.value[0]);
 
+/** Numbers of blocks by the bytes that they have; "time" is neither. */
+export const BLOCKS_OF: Record<string, string> = {
+  peak: "peak-count",
+  total: "count",
+  leaked: "leaked-count",
+  temporary: "temporary-count",
+};
+
+/** What the shown recording is shown by, also when none was chosen, or one that it does not know. */
+export const shownMeasure = computed(() => {
+  const { memory, measure: usual } = recording.value?.summary ?? { memory: false, measure: "time" };
+  if (measure.value === "time") return usual;
+  return memory && measure.value ? measure.value : usual;
+});
+
 /** The fields of a request that say which part of the recording is meant. */
 export const selection = computed(() => ({
   thread: thread.value,
@@ -71,6 +87,7 @@ export const selection = computed(() => ({
   own: own.value,
   begin_ns: range.value?.[0] ?? 0,
   end_ns: range.value?.[1] ?? 0,
+  measure: shownMeasure.value,
 }));
 
 /** The file's name, with its folders where another has the same. */
@@ -79,11 +96,6 @@ export function titleOf({ number, summary }: Recording): string {
   const name = base(summary.name);
   const isUnique = recordings.value.every((one) => one.number === number || base(one.summary.name) !== name);
   return isUnique && name ? name : summary.name;
-}
-
-/** What shares are of: "12.4 s", and when not all is shown, that. */
-export function wholeWords(whole: number): string {
-  return `${time(whole)}${range.value || thread.value || process.value ? " in the selection" : ""}`;
 }
 
 /** Shows another of the recordings; what was chosen in the last one has no meaning there. Two that are compared stay
@@ -177,9 +189,12 @@ export function keepChoice<T extends string | number | boolean>(key: string, sig
   KEPT.push(kept(key, signal, read, (value) => (value === usual ? "" : String(value))));
 }
 
+const MEASURES = ["time", ...Object.keys(BLOCKS_OF), ...Object.values(BLOCKS_OF)];
+
 const KEPT: Kept<any>[] = [
   kept("view", view, (text) => text || "overview", (value) => (value === "overview" ? "" : value)),
   kept("r", shown, number, numberText),
+  kept("m", measure, (text) => (MEASURES.includes(text) ? text : ""), (value) => value),
   kept("f", selected, number, numberText),
   kept("q", search, (text) => text, (value) => value),
   kept("t", range, readRange, rangeText),

@@ -311,11 +311,11 @@ function activityWords(shown: Activity, at: number): string {
 }
 
 /** What the mouse is on, what is selected, or what the tones mean. */
-function words(shown: Shown, all: [number, number], chosen: [number, number] | null, timed: boolean): string {
+function words(shown: Shown, all: [number, number], chosen: [number, number] | null, ranged: boolean): string {
   const at = hovered.value;
   if (dragged.value || (chosen && at === null)) {
     const part = `${time(chosen![0] - all[0])} to ${time(chosen![1] - all[0])}: ${time(chosen![1] - chosen![0])}`;
-    return `${part} · double click or Esc: all${timed ? "" : " · functions have no times, so their figures stay those of the whole run"}`;
+    return `${part} · double click or Esc: all${ranged ? "" : " · functions have no times, so their figures stay those of the whole run"}`;
   }
   if (at === null) return "drag to select a range";
   const first = shown.activity ? activityWords(shown.activity, at) : courseWords(shown.cpu, at);
@@ -350,7 +350,15 @@ function Legend({ shown }: { shown: Shown }): JSX.Element {
   );
 }
 
-function Drawn({ all, timed }: { all: [number, number]; timed: boolean }): JSX.Element {
+interface DrawnProps {
+  all: [number, number];
+  /** Threads have times. */
+  timed: boolean;
+  /** The figures of functions follow a range. */
+  ranged: boolean;
+}
+
+function Drawn({ all, timed, ranged }: DrawnProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const strip = useRef<HTMLDivElement>(null);
   const shown: Shown = { activity: timed ? activity.value : null, cpu: cpu.value, memory: memory.value };
@@ -368,7 +376,7 @@ function Drawn({ all, timed }: { all: [number, number]; timed: boolean }): JSX.E
     <footer class="strip" aria-label="the run over time">
       <div class="legend">
         <Legend shown={shown} />
-        <span>{words(shown, all, chosen, timed)}</span>
+        <span>{words(shown, all, chosen, ranged)}</span>
       </div>
       <div class="course" ref={strip}>
         <canvas ref={canvas} aria-hidden="true" />
@@ -381,9 +389,11 @@ function Drawn({ all, timed }: { all: [number, number]; timed: boolean }): JSX.E
 
 export function Strip({ recording }: { recording: Recording }): JSX.Element {
   const all = whole(recording);
+  const { timed, memory: ofMemory } = recording.summary;
+  const levels = ["rss", "pss", "uss"];
   useActivity(recording);
   useCourse(recording, cpu, "cpu");
-  useCourse(recording, memory, "rss", "pss", "uss", "heap");
-  if (all) return <Drawn all={all} timed={recording.summary.timed} />;
+  useCourse(recording, memory, ...(ofMemory ? ["heap", ...levels] : [...levels, "heap"]));
+  if (all) return <Drawn all={all} timed={timed} ranged={timed || ofMemory} />;
   return <footer class="strip none hint">Sums were recorded, not one time after the other, so there is no run over time to show; sonde record keeps the times.</footer>;
 }

@@ -8,14 +8,15 @@ import type { Answer } from "../answer";
 import { useAnswer } from "../asking";
 import { css, differenceColor, pixel, textOn } from "../colors";
 import { viewKeys } from "../keys";
+import { amount, figure } from "../measure";
 import { functionName, Place, shortName } from "../names";
-import { share, time } from "../numbers";
+import { share } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shownIsAfter, showRecording, showSource, titleOf } from "../state";
+import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -23,8 +24,8 @@ const ROW = 24;
 
 interface Difference extends Layout {
   /** By rectangle. */
-  beforeNs: Float64Array;
-  afterNs: Float64Array;
+  before: Float64Array;
+  after: Float64Array;
   /** By function, from 0. */
   beforeCode: Uint32Array;
   afterCode: Uint32Array;
@@ -49,18 +50,18 @@ function decode(answer: Answer): Difference {
     start: answer.reals("start"),
     size: answer.reals("total"),
     code: answer.numbers("code"),
-    beforeNs: byNode("node_before_ns"),
-    afterNs: byNode("node_after_ns"),
+    before: byNode("node_before"),
+    after: byNode("node_after"),
     beforeCode: answer.numbers("before_code"),
     afterCode: answer.numbers("after_code"),
-    beforeSelf: answer.reals("before_self_ns"),
-    afterSelf: answer.reals("after_self_ns"),
-    beforeTotal: answer.reals("before_total_ns"),
-    afterTotal: answer.reals("after_total_ns"),
-    changeSelf: answer.reals("change_self_ns"),
-    changeTotal: answer.reals("change_total_ns"),
-    wholeBefore: answer.values.before_ns,
-    wholeAfter: answer.values.after_ns,
+    beforeSelf: answer.reals("before_self"),
+    afterSelf: answer.reals("after_self"),
+    beforeTotal: answer.reals("before_total"),
+    afterTotal: answer.reals("after_total"),
+    changeSelf: answer.reals("change_self"),
+    changeTotal: answer.reals("change_total"),
+    wholeBefore: answer.values.before,
+    wholeAfter: answer.values.after,
   };
 }
 
@@ -93,13 +94,13 @@ function isSelected(difference: Difference, row: number): boolean {
 }
 
 function signed(value: number): string {
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${time(Math.abs(value))}`;
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${amount(Math.abs(value))}`;
 }
 
 /** -1 (gone) to 1 (new): of the time, or of the share of the run where per cent are shown. */
 function changeOf(difference: Difference, rectangle: number): number {
   const scale = percent.value ? difference.wholeBefore / (difference.wholeAfter || 1) : 1;
-  const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle] * scale];
+  const [before, after] = [difference.before[rectangle], difference.after[rectangle] * scale];
   return (after - before) / Math.max(before, after, 1);
 }
 
@@ -129,13 +130,13 @@ function lookOf(pair: Pair, difference: Difference): Look {
 function tip(pair: Pair, difference: Difference, rectangle: number, event?: MouseEvent): void {
   if (rectangle < 0) return showTip(null);
   const row = difference.code[rectangle] - 1;
-  const [before, after] = [difference.beforeNs[rectangle], difference.afterNs[rectangle]];
+  const [before, after] = [difference.before[rectangle], difference.after[rectangle]];
   showTip(
     {
       title: row < 0 ? "both runs" : nameOf(pair, difference, row),
       figures: [
-        ["before", `${time(before)} (${share(before, difference.wholeBefore)})`],
-        ["after", `${time(after)} (${share(after, difference.wholeAfter)})`],
+        ["before", `${amount(before)} (${share(before, difference.wholeBefore)})`],
+        ["after", `${amount(after)} (${share(after, difference.wholeAfter)})`],
         ["change", signed(after - before)],
       ],
     },
@@ -193,10 +194,6 @@ interface Column {
   text(difference: Difference, row: number): string;
 }
 
-function amount(value: number, whole: number): string {
-  return percent.value ? share(value, whole) : time(value);
-}
-
 const columns = computed<Column[]>(() => {
   const total = byTotal.value;
   const before = (difference: Difference) => (total ? difference.beforeTotal : difference.beforeSelf);
@@ -207,13 +204,13 @@ const columns = computed<Column[]>(() => {
       name: "before",
       title: "Before",
       value: (difference, row) => before(difference)[row],
-      text: (difference, row) => (difference.beforeCode[row] ? amount(before(difference)[row], difference.wholeBefore) : "–"),
+      text: (difference, row) => (difference.beforeCode[row] ? figure(before(difference)[row], difference.wholeBefore) : "–"),
     },
     {
       name: "after",
       title: "After",
       value: (difference, row) => after(difference)[row],
-      text: (difference, row) => (difference.afterCode[row] ? amount(after(difference)[row], difference.wholeAfter) : "–"),
+      text: (difference, row) => (difference.afterCode[row] ? figure(after(difference)[row], difference.wholeAfter) : "–"),
     },
     {
       name: "change",
@@ -381,7 +378,7 @@ function Totals({ difference }: { difference: Difference }): JSX.Element {
   const words = wholeAfter > wholeBefore ? "slower" : "faster";
   return (
     <p class="totals">
-      <b>{time(wholeBefore)}</b> before, <b>{time(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
+      <b>{amount(wholeBefore)}</b> before, <b>{amount(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
       {wholeBefore > 0 && wholeAfter !== wholeBefore ? `${ratio(wholeBefore, wholeAfter)}, ${words}` : "no change"}
     </p>
   );
@@ -408,6 +405,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
     other: pair.after.number,
     idle: idle.value,
     own: own.value,
+    measure: shownMeasure.value,
   };
   const difference = useAnswer(request, decode, [pair.before, pair.after]);
   return (

@@ -9,6 +9,7 @@ import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, LayoutChoices, 
 import { copyText, stem } from "../files";
 import { foundIn, foundWords } from "../found";
 import { viewKeys } from "../keys";
+import { amount, countWord } from "../measure";
 import { count, share, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import { savePng, saveSvg } from "../picture_file";
@@ -415,9 +416,9 @@ function Status({ recording }: { recording: Recording }): JSX.Element {
   if (at) done.value = "";
   if (!at) return <p class="status">{done.value || [searchWords(), arrangement.value === "time" ? TIME_HINTS : HINTS].filter(Boolean).join(" · ")}</p>;
   const { codes } = recording;
-  const parts = [`total ${time(at.total)} (${share(at.total, at.whole)} of what is shown)`];
-  if (at.self !== undefined) parts.push(`self ${time(at.self)}`);
-  if (at.calls) parts.push(`${count(at.calls)} ${recording.summary.sampled ? "samples" : "calls"}`);
+  const parts = [`total ${amount(at.total)} (${share(at.total, at.whole)} of what is shown)`];
+  if (at.self !== undefined) parts.push(`self ${amount(at.self)}`);
+  if (at.calls) parts.push(`${count(at.calls)} ${countWord(recording.summary.sampled)}`);
   return (
     <p class="status">
       <b>{at.code ? codes.name(at.code) : "all"}</b> {codes.place(at.code)} · {parts.join(" · ")}

@@ -6,11 +6,13 @@ import { useMemo } from "preact/hooks";
 
 import { counterValue, titleOfCounter, totalOf } from "../counters";
 import { functions, type Functions } from "../functions";
+import { amount, memoryMeasure, wholeWords } from "../measure";
+import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
 import { arrangement, idle, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
-import { titleOf, view, wholeWords } from "../state";
+import { titleOf, view } from "../state";
 import type { ViewProps } from "../views";
 
 const NOTE_LOSS = 1;
@@ -27,6 +29,7 @@ const VIEW_OF: Record<string, string> = {
   "hot-line": "source",
   "never-ran": "source",
   waiting: "timeline",
+  leak: "source",
 };
 
 function show(code: number, where = "flame"): void {
@@ -125,6 +128,7 @@ function kindOf(summary: Summary): string {
   if (summary.only_lines) return "hits and times of the lines of chosen functions";
   const lines = summary.lined ? "; hits and times of lines" : "";
   if (summary.sampled) return `stacks, sampled${lines}`;
+  if (summary.measure !== "time") return "allocations by stack";
   return summary.flat ? "functions and who called them, without stacks: stacks are estimated" : `every call, counted and timed${lines}`;
 }
 
@@ -206,7 +210,7 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
   return (
     <section>
       <h2>
-        {title} <small>per cent of {wholeWords(table.totalNs)}</small>
+        {title} <small>per cent of {wholeWords(table.whole)}</small>
       </h2>
       <ol class="bars">
         {Array.from(order.subarray(0, TOP), (row) => (
@@ -215,8 +219,8 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
               <span class="bar" style={{ width: `${(100 * values[row]) / largest}%` }} />
               <bdi class="name">{functionName(recording.codes, table.code[row])}</bdi>
             </button>
-            <span class="figure">{time(values[row])}</span>
-            <span class="figure">{share(values[row], table.totalNs)}</span>
+            <span class="figure">{amount(values[row])}</span>
+            <span class="figure">{share(values[row], table.whole)}</span>
           </li>
         ))}
       </ol>
@@ -313,8 +317,9 @@ function Damage({ summary }: { summary: Summary }): JSX.Element | null {
 export function Overview({ recording }: ViewProps): JSX.Element {
   const table = functions.value;
   const { summary } = recording;
-  const isEmpty = table && !(table.totalNs > 0) && !table.totalCalls;
+  const isEmpty = table && !(table.whole > 0) && !table.totalCalls;
   const onlyCounters = hasOnlyCounters(summary);
+  const what = memoryMeasure.value ? "memory" : "time";
   return (
     <div class="overview">
       <Damage summary={summary} />
@@ -339,8 +344,9 @@ export function Overview({ recording }: ViewProps): JSX.Element {
         </section>
       )}
       <Recordings shown={recording} />
-      {table && !isEmpty && <Top title="Most time in itself" table={table} values={table.self} recording={recording} />}
-      {table && !isEmpty && <Top title="Most time with what it calls" table={table} values={table.total} recording={recording} />}
+      {summary.memory && <MemoryOverview recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} in itself`} table={table} values={table.self} recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} with what it calls`} table={table} values={table.total} recording={recording} />}
       <Facts title="The run" rows={run(recording)} />
       <Facts title="The recording" rows={quality(summary)} />
     </div>

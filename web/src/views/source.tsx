@@ -10,6 +10,7 @@ import { functions, rowOf, type Functions } from "../functions";
 import { coloured, uncoloured, type Piece } from "../highlight";
 import { viewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
+import { amount, wholeWords } from "../measure";
 import { count, share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
@@ -31,8 +32,8 @@ interface Lines {
 function decode(answer: Answer): Lines {
   const hasText = !!answer.values.has_text;
   return {
-    self: answer.reals("self_ns"),
-    total: answer.reals("total_ns"),
+    self: answer.reals("self"),
+    total: answer.reals("total"),
     samples: answer.reals("samples"),
     hits: answer.reals("hits"),
     text: hasText ? new TextDecoder().decode(answer.small("text")) : null,
@@ -56,7 +57,7 @@ function useFiles(recording: Recording, table: Functions | null): FileRow[] {
     request,
     (answer) => {
       const name = answer.texts("name");
-      const self = answer.reals("self_ns");
+      const self = answer.reals("self");
       return new Map(Array.from(self, (value, row) => [name(row), value]));
     },
     [recording],
@@ -83,7 +84,7 @@ function shownFile(recording: Recording, files: FileRow[]): FileRow | undefined 
 }
 
 function FileChoice({ recording, files, shown }: { recording: Recording; files: FileRow[]; shown: FileRow | undefined }): JSX.Element {
-  const whole = functions.value?.totalNs ?? 0;
+  const whole = functions.value?.whole ?? 0;
   return (
     <div class="choices" role="toolbar" aria-label="the file">
       <label>
@@ -147,7 +148,7 @@ function Heat({ value, largest, whole }: { value: number; largest: number; whole
   const color = heatColor(value / largest, dark.value);
   return (
     <span class="cell" role="cell" style={{ background: css(color), color: css(textOn(pixel(color))) }}>
-      {percent.value ? share(value, whole) : time(value)}
+      {percent.value ? share(value, whole) : amount(value)}
     </span>
   );
 }
@@ -221,7 +222,7 @@ function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | 
           <li key={number}>
             <button type="button" onClick={() => (line.value = number)}>
               <span class="number">{number}</span>
-              <span class="figure">{percent.value ? share(by[number], whole) : time(by[number])}</span>
+              <span class="figure">{percent.value ? share(by[number], whole) : amount(by[number])}</span>
               <code>{pieces?.[number - 1]?.map(({ text }) => text).join("").trim()}</code>
             </button>
           </li>
@@ -297,9 +298,9 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
               <Path path={row.path} />
             </span>
           </div>
-          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} whole={table.totalNs} />
+          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} whole={table.whole} />
         </div>
-        <HotLines lines={lines} pieces={pieces} whole={table.totalNs} />
+        <HotLines lines={lines} pieces={pieces} whole={table.whole} />
       </div>
     </>
   );
@@ -323,7 +324,7 @@ export function Source({ recording }: ViewProps): JSX.Element | null {
     <div class="source">
       <FileChoice recording={recording} files={files} shown={row} />
       {row ? <Shown key={row.id} recording={recording} row={row} table={table} /> : <p class="hint empty">{whyNot(recording, files)}</p>}
-      <p class="status">↑ ↓: lines · t: time or per cent · {`of ${time(table.totalNs)}`}</p>
+      <p class="status">↑ ↓: lines · t: amounts or per cent · {`of ${wholeWords(table.whole)}`}</p>
     </div>
   );
 }

@@ -8,13 +8,14 @@ import { useStacks } from "../ask_stacks";
 import { ColorChoice, CutoffChoice, FoldChoice, Legend, OrderChoice } from "../choices";
 import { stem } from "../files";
 import { viewKeys } from "../keys";
-import { share, time } from "../numbers";
+import { amount, figure } from "../measure";
+import { share } from "../numbers";
 import type { Recording } from "../recording";
 import { savePng } from "../picture_file";
 import type { RingsLook } from "../rings";
 import { saveRings } from "../rings_file";
 import { childrenOf, figuresOf, lookOf, pathTo, threadsOf, type Stacks } from "../stacks";
-import { color, cutoff, dark, matches, percent, printing, recording as shownRecording, rings, selected, zoomed } from "../state";
+import { color, cutoff, dark, matches, printing, recording as shownRecording, rings, selected, zoomed } from "../state";
 import { Sunburst as Drawing, type SunburstOptions } from "../sunburst";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
@@ -31,10 +32,6 @@ let shown: Drawing | null = null;
 
 function nameOf(recording: Recording, stacks: Stacks, rectangle: number): string {
   return stacks.code[rectangle] ? recording.codes.name(stacks.code[rectangle]) : "all";
-}
-
-function amount(value: number, whole: number): string {
-  return percent.value ? share(value, whole) : time(value);
 }
 
 function ringsLook(recording: Recording, stacks: Stacks, centre: number): RingsLook {
@@ -74,7 +71,7 @@ function Row(props: PartsProps & { rectangle: number; current?: boolean; bar?: b
       >
         {nameOf(recording, stacks, rectangle)}
       </button>
-      <span class="figure">{amount(stacks.size[rectangle], whole)}</span>
+      <span class="figure">{figure(stacks.size[rectangle], whole)}</span>
     </li>
   );
 }
@@ -113,7 +110,7 @@ function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Elemen
     stacks,
     depth: rings.value,
     look: (at) => ringsLook(recording, stacks, at),
-    words: (at) => [nameOf(recording, stacks, at), time(stacks.size[at]), share(stacks.size[at], whole)],
+    words: (at) => [nameOf(recording, stacks, at), amount(stacks.size[at]), share(stacks.size[at], whole)],
     textColor: () => (dark.peek() ? "#eef0f2" : "#17191b"),
     onHover: (rectangle, event) => {
       hovered.value = rectangle;

@@ -9,8 +9,9 @@ import { Butterfly } from "../butterfly";
 import { copyText, csv, saveFile, stem } from "../files";
 import { functions, RowsByCode, type Functions } from "../functions";
 import { viewKeys } from "../keys";
+import { amount, inBlocks, memoryMeasure, wholeWords } from "../measure";
 import { functionName, Path, Place, shortName } from "../names";
-import { count, share, time } from "../numbers";
+import { count, share } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
 import { ask, grouping, keepChoice, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
@@ -24,6 +25,7 @@ const GROUPINGS = [
   { name: "file", title: "files" },
   { name: "thread", title: "threads" },
   { name: "process", title: "processes" },
+  { name: "line", title: "lines" },
 ];
 
 /** The figures of functions, or of groups of them. */
@@ -39,6 +41,8 @@ interface Figures {
 interface Groups extends Figures {
   by: string;
   id: Uint32Array;
+  /** Of lines. */
+  line: Uint32Array;
   name(row: number): string;
 }
 
@@ -46,9 +50,10 @@ function decodeGroups(by: string, answer: Answer): Groups {
   return {
     by,
     id: answer.numbers("id"),
+    line: answer.numbers("line"),
     name: answer.texts("name"),
-    self: answer.reals("self_ns"),
-    total: answer.reals("total_ns"),
+    self: answer.reals("self"),
+    total: answer.reals("total"),
     calls: answer.reals("calls"),
     primitiveCalls: answer.reals("primitive_calls"),
     samples: answer.reals("samples"),
@@ -81,12 +86,12 @@ interface Column {
   sampled?: boolean;
   isText?: boolean;
   values?(figures: Figures): Float64Array;
-  isTime?: boolean;
+  isAmount?: boolean;
 }
 
 const COLUMNS: Column[] = [
-  { name: "self", title: "Self", values: (figures) => figures.self, isTime: true },
-  { name: "total", title: "Total", values: (figures) => figures.total, isTime: true },
+  { name: "self", title: "Self", values: (figures) => figures.self, isAmount: true },
+  { name: "total", title: "Total", values: (figures) => figures.total, isAmount: true },
   { name: "calls", title: "Calls", values: (figures) => figures.calls, sampled: false },
   { name: "primitive", title: "Primitive", values: (figures) => figures.primitiveCalls, sampled: false },
   { name: "samples", title: "Samples", values: (figures) => figures.samples, sampled: true },
@@ -183,13 +188,16 @@ function sortBy(column: Column): void {
 }
 
 function figure(column: Column, value: number, whole: number): string {
-  if (!column.isTime) return count(value);
-  return percent.value ? share(value, whole) : time(value);
+  if (!column.isAmount) return count(value);
+  return percent.value ? share(value, whole) : amount(value);
 }
+
+const MEMORY_TITLES: Record<string, string> = { samples: "Blocks", seen: "In all" };
 
 /** Groups have a name and nothing else to say where they are. */
 function titleOf(column: Column): string {
   const by = grouping.value;
+  if (memoryMeasure.value && MEMORY_TITLES[column.name]) return MEMORY_TITLES[column.name];
   if (!by || !column.isText) return column.title;
   return column.name === "name" ? by[0].toUpperCase() + by.slice(1) : "";
 }
@@ -232,7 +240,7 @@ function Cells({ columns, figures, row, whole }: RowProps): JSX.Element {
             <span
               class={`cell ${column.name}`}
               role="cell"
-              style={column.isTime ? { backgroundSize: `${(100 * value) / whole}% 18px` } : undefined}
+              style={column.isAmount ? { backgroundSize: `${(100 * value) / whole}% 18px` } : undefined}
             >
               {figure(column, value, whole)}
             </span>
@@ -264,7 +272,7 @@ function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): J
       onClick={() => (selected.value = code)}
       onDblClick={() => showSource(code)}
     >
-      <Cells columns={columns} figures={table} row={row} whole={table.totalNs} />
+      <Cells columns={columns} figures={table} row={row} whole={table.whole} />
       <span class="cell name" role="cell" title={shortName(codes.name(code), 1000)}>
         {functionName(codes, code)}
       </span>
@@ -278,10 +286,11 @@ function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): J
   );
 }
 
-/** Modules and files open; a thread or process becomes the one that all views show. */
+/** Modules and files open; a thread or process becomes the one that all views show; a line is shown in its file. */
 function chooseGroup(found: Groups, row: number): void {
   if (found.by === "thread") thread.value = thread.value ? 0 : found.id[row];
   else if (found.by === "process") process.value = process.value ? 0 : found.id[row];
+  else if (found.by === "line") showSource(found.id[row], found.line[row]);
   else {
     const next = new Set(opened.value);
     if (!next.delete(found.name(row))) next.add(found.name(row));
@@ -292,7 +301,7 @@ function chooseGroup(found: Groups, row: number): void {
 function groupHint(found: Groups): string {
   const isChosen = found.by === "thread" ? thread.value : process.value;
   if (found.by === "thread" || found.by === "process") return isChosen ? `show all ${found.by}s` : `show only this ${found.by}`;
-  return "show its functions";
+  return found.by === "line" ? "show it in its source" : "show its functions";
 }
 
 function GroupRow(props: { columns: Column[]; found: Groups; row: number; whole: number; style: RowStyle }): JSX.Element {
@@ -317,9 +326,10 @@ function csvRows(recording: Recording, columns: Column[]): (string | number)[][]
   const { table } = sorted.value!;
   const found = groups.value;
   const figures = columns.filter((column) => column.values);
-  const head = [...figures.map(({ name, isTime }) => (isTime ? `${name}_seconds` : name)), "name", "file", "line", "module"];
+  const [unit, scale] = memoryMeasure.value ? [inBlocks.value ? "blocks" : "bytes", 1] : ["seconds", 1e9];
+  const head = [...figures.map(({ name, isAmount }) => (isAmount ? `${name}_${unit}` : name)), "name", "file", "line", "module"];
   const numbers = (from: Figures, row: number) =>
-    figures.map((column) => (column.isTime ? column.values!(from)[row] / 1e9 : column.values!(from)[row]));
+    figures.map((column) => (column.isAmount ? column.values!(from)[row] / scale : column.values!(from)[row]));
   const rows = Array.from(items.value, (item) => {
     if (item < 0) return [...numbers(found!, -1 - item), found!.name(-1 - item), "", "", ""];
     const code = table.code[item];
@@ -413,7 +423,7 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
       label="rows"
       row={(index, style) =>
         list[index] < 0 ? (
-          <GroupRow columns={columns} found={found!} row={-1 - list[index]} whole={table.totalNs} style={style} />
+          <GroupRow columns={columns} found={found!} row={-1 - list[index]} whole={table.whole} style={style} />
         ) : (
           <FunctionRow columns={columns} table={table} row={list[index]} index={index} style={style} />
         )
@@ -426,7 +436,7 @@ function statusText(table: Functions): string {
   const groupCount = grouping.value && groups.value ? `${count(groups.value.id.length)} ${groups.value.by}s · ` : "";
   const shown = functionOrder.value.length;
   const of = shown === table.code.length ? "" : ` of ${count(table.code.length)}`;
-  return `${groupCount}${count(shown)}${of} functions · per cent of ${time(table.totalNs)}`;
+  return `${groupCount}${count(shown)}${of} functions · per cent of ${wholeWords(table.whole)}`;
 }
 
 export function Table({ recording }: ViewProps): JSX.Element | null {

@@ -1,0 +1,63 @@
+// What the views are about: time, or one of the amounts of memory that a recording of the heap knows. The core computes
+// them; here are their names and how their amounts are written.
+
+import { computed } from "@preact/signals";
+
+import { bytes, count, share, time } from "./numbers";
+import { BLOCKS_OF, percent, process, range, shownMeasure, thread } from "./state";
+
+interface Measure {
+  name: string;
+  title: string;
+}
+
+/** Of memory; a title follows an amount, too: "812 MiB alive at the peak". */
+export const MEMORY: Measure[] = [
+  { name: "peak", title: "alive at the peak" },
+  { name: "total", title: "allocated in all" },
+  { name: "leaked", title: "never freed" },
+  { name: "temporary", title: "freed at once" },
+];
+
+/** The shown one; undefined = time. */
+export const memoryMeasure = computed(() =>
+  MEMORY.find(({ name }) => name === shownMeasure.value || BLOCKS_OF[name] === shownMeasure.value),
+);
+
+export const inBlocks = computed(() => memoryMeasure.value !== undefined && memoryMeasure.value.name !== shownMeasure.value);
+
+/** An amount of the shown measure, with its unit. */
+export function amount(value: number): string {
+  if (!memoryMeasure.value) return time(value);
+  return inBlocks.value ? count(value) : bytes(value);
+}
+
+/** An amount, or where per cent are shown its share. */
+export function figure(value: number, whole: number): string {
+  return percent.value ? share(value, whole) : amount(value);
+}
+
+/** What the small numbers beside the amounts count. */
+export function countWord(sampled: boolean): string {
+  if (memoryMeasure.value) return "blocks";
+  return sampled ? "samples" : "calls";
+}
+
+/** Allocated in the chosen range of time: what was freed in it does not count. */
+function rangeWords(name: string): string {
+  if (name === "total") return "allocated in this time";
+  return name === "temporary" ? "freed at once in this time" : "allocated in this time and not freed";
+}
+
+export function measureWords(): string {
+  const shown = memoryMeasure.value;
+  if (!shown) return "";
+  const words = range.value ? rangeWords(shown.name) : shown.title;
+  return inBlocks.value ? `blocks ${words}` : words;
+}
+
+/** What shares are of: "12.4 s", and when not all is shown, that. */
+export function wholeWords(whole: number): string {
+  const part = (range.value && !memoryMeasure.value) || thread.value || process.value ? "in the selection" : "";
+  return [amount(whole), measureWords(), part].filter(Boolean).join(" ");
+}
