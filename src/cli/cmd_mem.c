@@ -21,17 +21,27 @@ struct values {
     const char *format;
     bool exact, log, native, python_allocators;
     int64_t sample_bytes;
+    int64_t pid;
+    const char *duration;
     bool follow;
     bool finalize;
     const char *module, *code;
     const char *embed_source;
 };
 
-static const struct values defaults = {
-    .sample_bytes = SAMPLE_BYTES, .follow = true, .finalize = true, .embed_source = "auto"};
+static const struct values defaults = {.sample_bytes = SAMPLE_BYTES,
+                                       .pid = RUN_NO_PID,
+                                       .follow = true,
+                                       .finalize = true,
+                                       .embed_source = "auto"};
 
-static int check(const struct values *values, struct err *err)
+static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
+    bool has_target = has_words || values->module || values->code;
+    if (run_check_pid(values->pid, err) < 0 || run_duration(values->duration, duration_ns, err) < 0)
+        return -1;
+    if (values->pid != RUN_NO_PID && has_target)
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     if (values->sample_bytes < 1)
         return err_set(err, "--sample must be a number of bytes between samples, such as 512k");
     return 0;
@@ -89,7 +99,8 @@ static int run_mem(void *raw, int argc, char **argv)
     const struct values *values = raw;
     struct err err = {0};
     struct bytes settings = {0};
-    if (check(values, &err) < 0)
+    uint64_t duration_ns;
+    if (check(values, argc > 0, &duration_ns, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
     const struct run_options options = {
@@ -101,7 +112,12 @@ static int run_mem(void *raw, int argc, char **argv)
         .finalize = values->finalize && values->native,
         .heap = true,
         .heap_sample_bytes = is_exact(values) ? 0 : (uint64_t)values->sample_bytes,
-        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+        .duration_ns = duration_ns,
+        .target = {.pid = run_pid(values->pid),
+                   .module = values->module,
+                   .code = values->code,
+                   .argc = argc,
+                   .argv = argv},
     };
     int code = run_command(&options, close_mem, values);
     bytes_clear(&settings);
@@ -126,6 +142,12 @@ static const struct option options[] = {
      "Native frames too: C, C++, Fortran and Cython functions between the Python ones."},
     {"python-allocators", 0, OPTION_FLAG, NULL, offsetof(struct values, python_allocators), NULL,
      "Count the blocks of Python's own allocators, and not the arenas that it takes for them."},
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+     "Count the allocations of a Python (3.14 or later) that runs already, from now on: it loads the "
+     "counting itself, "
+     "between two instructions, and is rid of it again at the end."},
+    {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
+     "End counting after this time and write the recording. The program goes on."},
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names until `sonde finalize`."},
     RUN_SOURCE_OPTION(struct values),
@@ -137,7 +159,7 @@ const struct command command_mem = {
     .name = "mem",
     .group = "Record",
     .summary = "Record what a program allocates, and what of it stays",
-    .arguments = RUN_ARGUMENTS,
+    .arguments = RUN_ARGUMENTS "\n-p PID",
     .description =
         "Runs the program under its own interpreter and notes who allocates memory: every malloc, calloc, "
         "realloc, free, mmap and the like of its Python and native code, with the Python stack.\n\n"
@@ -147,6 +169,7 @@ const struct command command_mem = {
         "them.",
     .examples = "sonde mem sim.py --steps 10\twhat is allocated where, sampled\n"
                 "sonde mem --exact -o sim.sonde sim.py\tevery block\n"
+                "sonde mem -p 4711 -d 60\ta minute of a program that runs already\n"
                 "sonde mem --native -- python3.12 sim.py\twith the functions of numpy and other libraries\n",
     .options = options,
     .defaults = &defaults,

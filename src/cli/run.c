@@ -26,6 +26,7 @@
 #include "cli/run_totals.h"
 #include "cli/unrecorded.h"
 #include "collect/outside/attach.h"
+#include "collect/outside/remote_script.h"
 #include "collect/recorder/observed.h"
 #include "collect/recorder/recorder.h"
 #include "store/compress.h"
@@ -146,9 +147,26 @@ static void describe_run(struct making *making)
     free(command);
 }
 
-static int check_process(uint32_t pid, const struct observed_options *observe, struct err *err)
+/* Why not, and what else there is. */
+static int check_counting(uint32_t pid, struct err *err)
 {
-    return observe ? counters_check(pid, observe->memory, err) : attach_check(pid, err);
+    struct err why = {0};
+    if (attach_check(pid, err) < 0)
+        return -1;
+    if (remote_script_check(pid, &why) == 0)
+        return 0;
+    return err_set(
+        err,
+        "%s. To load code into it at any other moment could make it hang. What it occupies is seen from "
+        "outside: sonde mem --rss --pid %" PRIu32 "; or start the program under sonde mem",
+        why.text, pid);
+}
+
+static int check_process(uint32_t pid, const struct run_options *options, struct err *err)
+{
+    if (options->heap)
+        return check_counting(pid, err);
+    return options->observe ? counters_check(pid, options->observe->memory, err) : attach_check(pid, err);
 }
 
 static int open_all(struct making *making, struct err *err)
@@ -156,7 +174,7 @@ static int open_all(struct making *making, struct err *err)
     uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
     /* Before the output is created, which may replace an earlier recording. */
-    if (pid && check_process(pid, making->options->observe, err) < 0)
+    if (pid && check_process(pid, making->options, err) < 0)
         return -1;
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, "is");
@@ -366,7 +384,7 @@ static int close_recorded(const struct making *making)
         return 0;
     }
     if (run->goes_on)
-        message_hint("sampling has ended, the program goes on");
+        message_hint("%s has ended, the program goes on", making->options->heap ? "counting" : "sampling");
     else if (run->left_running)
         message_warn("%" PRIu32 " %s recorded up to here", run->left_running,
                      run->left_running == 1 ? "process still runs and is" : "processes still run and are");
@@ -415,6 +433,7 @@ static int record(struct making *making, struct err *err)
         .observe = making->options->observe,
         .agent = making->installation.agent,
         .heap = making->options->heap ? making->installation.heap : NULL,
+        .inside = making->installation.inside,
         .settings = settings.failed ? "" : (char *)settings.data,
         .writer = making->writer,
         .describe = redact_words,

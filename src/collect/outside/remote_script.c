@@ -79,14 +79,30 @@ static bool ask_thread(const struct threads *threads, uint64_t state, const char
     return put(threads, state + slots->breaker, &breaker, sizeof breaker);
 }
 
-int remote_script_ask(uint32_t pid, const char *path, struct err *err)
+static struct threads *find_threads(uint32_t pid, struct err *err)
 {
     struct err inner = {0};
     if (process_access_check(pid, err) < 0)
-        return -1;
+        return NULL;
     struct threads *threads = open_threads(pid, &inner);
     if (!threads)
-        return err_set(err, "process %u cannot be asked to run code: %s", pid, inner.text);
+        err_set(err, "process %u cannot be asked to run code: %s", pid, inner.text);
+    return threads;
+}
+
+int remote_script_check(uint32_t pid, struct err *err)
+{
+    struct threads *threads = find_threads(pid, err);
+    int result = threads ? 0 : -1;
+    free(threads);
+    return result;
+}
+
+int remote_script_ask(uint32_t pid, const char *path, struct err *err)
+{
+    struct threads *threads = find_threads(pid, err);
+    if (!threads)
+        return -1;
     size_t asked = 0;
     if (strlen(path) < threads->slots.path_bytes)
         for (size_t i = 0; i < threads->count; i++)

@@ -12,6 +12,8 @@
 
 struct err;
 
+/* Whether the process can be asked. -1, in words, as below. */
+int remote_script_check(uint32_t pid, struct err *err);
 /* Asks the process to run the file. -1, in words, where it cannot: rights, no Python, one before 3.14, one that was
  * told not to. */
 int remote_script_ask(uint32_t pid, const char *path, struct err *err);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collect/outside/remote_script.h"
+#include "collect/outside/thread_states.h"
 
 #define PATIENCE_NS      30000000000u /* with a program whose threads all wait in C */
 #define LEAVING_NS       2000000000u
@@ -61,12 +62,9 @@ static int write_file(const struct invitation *invitation, const char *name, con
     char path[INVITATION_PATH_BYTES + 16];
     path_of(invitation, name, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    struct stat owner;
-    char process[32];
-    snprintf(process, sizeof process, "/proc/%" PRIu32, invitation->pid);
-    if (fd >= 0 && stat(process, &owner) == 0 && owner.st_uid != getuid() &&
-        (fchown(fd, owner.st_uid, owner.st_gid) != 0 ||
-         chown(invitation->folder, owner.st_uid, owner.st_gid) != 0))
+    if (fd >= 0 && invitation->user != getuid() &&
+        (fchown(fd, invitation->user, (gid_t)-1) != 0 ||
+         chown(invitation->folder, invitation->user, (gid_t)-1) != 0))
         err_set_errno(err, "cannot give %s to the user of process %" PRIu32, path, invitation->pid);
     else if (fd < 0 || write(fd, text->data, text->size) != (ssize_t)text->size)
         err_set_errno(err, "cannot write %s", path);
@@ -114,10 +112,19 @@ static bool read_answer(const struct invitation *invitation, struct bytes *text)
     return got && !text->failed;
 }
 
+static uint32_t owner_of(uint32_t pid)
+{
+    char path[32];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+    return stat(path, &status) == 0 ? status.st_uid : (uint32_t)getuid();
+}
+
 int invitation_send(struct invitation *invitation, uint32_t pid, const char *inside, const char *settings,
                     struct err *err)
 {
-    *invitation = (struct invitation){.pid = pid, .inside = inside, .folder = "/tmp/sonde-XXXXXX"};
+    *invitation = (struct invitation){
+        .pid = pid, .user = owner_of(pid), .inside = inside, .folder = "/tmp/sonde-XXXXXX"};
     if (!mkdtemp(invitation->folder)) {
         invitation->folder[0] = '\0';
         return err_set_errno(err, "cannot make a folder in /tmp for the program to read from");
@@ -138,14 +145,17 @@ int invitation_check(struct invitation *invitation, struct err *err)
     int result = 0;
     if (!invitation->pending)
         return 0;
-    if (read_answer(invitation, &answer) && strcmp((char *)answer.data, "done") != 0)
-        result = err_set(err, "its memory cannot be followed: %s", (char *)answer.data);
+    if (!thread_states_is_running(invitation->pid))
+        result = err_set(err, "process %" PRIu32 " has ended", invitation->pid);
+    else if (read_answer(invitation, &answer) && strcmp((char *)answer.data, "done") != 0)
+        result = err_set(err, "the allocations of process %" PRIu32 " cannot be counted: %s", invitation->pid,
+                         (char *)answer.data);
     else if (clock_monotonic_ns() - invitation->sent_ns > PATIENCE_NS)
         result =
             err_set(err,
-                    "none of its threads has run any Python for %d s, so that no code could be run in it: it "
-                    "sleeps, waits, or computes in C",
-                    (int)(PATIENCE_NS / 1000000000u));
+                    "no thread of process %" PRIu32 " has run any Python for %d s, so that no code could be "
+                    "run in it: they sleep, wait, or compute in C",
+                    invitation->pid, (int)(PATIENCE_NS / 1000000000u));
     bytes_clear(&answer);
     if (result < 0)
         invitation_accept(invitation);
@@ -156,9 +166,10 @@ bool invitation_end(struct invitation *invitation)
 {
     const struct timespec pause = {.tv_nsec = LEAVING_PAUSE_NS};
     struct err err = {0};
-    bool left = false;
-    if (!invitation->pid || ask(invitation, "detach.py", "detach_memory", NULL, &err) < 0)
-        return true; /* it has ended, or become another program */
+    bool came = invitation->pid && !invitation->pending, left = false;
+    invitation_accept(invitation);
+    if (!came || ask(invitation, "detach.py", "detach_memory", NULL, &err) < 0)
+        return true; /* it never came, has ended, or has become another program */
     while (!left && clock_monotonic_ns() - invitation->sent_ns < LEAVING_NS) {
         struct bytes answer = {0};
         nanosleep(&pause, NULL);

@@ -16,7 +16,8 @@ enum { INVITATION_PATH_BYTES = 64 };
 
 /* A zeroed one is empty. */
 struct invitation {
-    uint32_t pid; /* 0 = nobody is invited */
+    uint32_t pid;  /* 0 = nobody is invited */
+    uint32_t user; /* its owner */
     const char *inside;
     char folder[INVITATION_PATH_BYTES];
     bool pending; /* not all threads know yet that they need not come any more */

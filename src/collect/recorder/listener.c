@@ -77,7 +77,7 @@ static bool receive(int connection, struct session_hello *hello, int *fd)
     return got == (ssize_t)sizeof *hello && hello->version == SESSION_VERSION;
 }
 
-bool listener_take(int listener, struct listener_message *message)
+bool listener_take(int listener, uint32_t user, struct listener_message *message)
 {
     int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (connection < 0)
@@ -87,7 +87,7 @@ bool listener_take(int listener, struct listener_message *message)
     getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size);
     const struct timeval patience = {.tv_sec = 2};
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (receive(connection, &message->hello, &message->fd) && (peer.uid == getuid() || peer.uid == 0))
+    if (receive(connection, &message->hello, &message->fd) && (peer.uid == user || peer.uid == 0))
         message->pid = subject_of(&message->hello, peer.pid);
     else
         message->hello.message = 0;

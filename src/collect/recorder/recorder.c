@@ -19,6 +19,7 @@
 #include "collect/recorder/drain.h"
 #include "collect/recorder/heap_drain.h"
 #include "collect/recorder/hot_functions.h"
+#include "collect/recorder/invitation.h"
 #include "collect/recorder/launch.h"
 #include "collect/recorder/listener.h"
 #include "collect/recorder/native_files.h"
@@ -57,7 +58,8 @@ struct recorder {
     bool over;
     struct native_files native_files;
     struct hot_functions hot;
-    struct attach attach; /* of a process that ran already */
+    struct attach attach;         /* of a process that ran already */
+    struct invitation invitation; /* of one that was asked to count its own allocations */
     struct counters counters;
     struct observed observed; /* of a program that is only looked at */
 };
@@ -230,6 +232,8 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     if (opened.sample_drain && options->hot)
         sample_drain_count_for(opened.sample_drain, &recorder->hot);
     recorder->count++;
+    if ((uint32_t)pid == recorder->invitation.pid)
+        invitation_accept(&recorder->invitation);
     recorder->result->processes += !same;
     if (!same)
         counters_add(&recorder->counters, (uint32_t)pid, opened.id);
@@ -259,7 +263,8 @@ static void note_refusal(struct recorder *recorder, const struct session_hello *
 static void take_messages(struct recorder *recorder)
 {
     struct listener_message message;
-    while (listener_take(recorder->listener, &message)) {
+    uint32_t user = recorder->invitation.pid ? recorder->invitation.user : (uint32_t)getuid();
+    while (listener_take(recorder->listener, user, &message)) {
         const struct session_hello *hello = &message.hello;
         if (hello->message == SESSION_HELLO || hello->message == SESSION_SAMPLES ||
             hello->message == SESSION_LINES || hello->message == SESSION_HEAP)
@@ -341,12 +346,29 @@ static void drop_long_dead(struct recorder *recorder)
     recorder->count = kept;
 }
 
+/* Of a process that is sampled from outside the thread that does it tells; of one that we started SIGCHLD, with its exit
+ * code. */
+static bool tells_end(const struct recorder *recorder, const struct followed *followed)
+{
+    return followed->memory && !recorder->attach.begins &&
+           (followed->pid != recorder->target || recorder->options->pid);
+}
+
+static void take_end(struct recorder *recorder, struct followed *followed)
+{
+    finish(recorder, followed, true, INT32_MIN);
+    if (followed->pid != recorder->target)
+        return;
+    recorder->target_ended = true;
+    recorder->result->end_ns = clock_monotonic_ns();
+}
+
 static void finish_ended(struct recorder *recorder)
 {
-    for (size_t i = 0; i < recorder->count && !recorder->options->pid; i++) {
+    for (size_t i = 0; i < recorder->count; i++) {
         struct followed *followed = &recorder->followed[i];
-        if (followed->memory && followed->pid != recorder->target && followed_has_ended(followed))
-            finish(recorder, followed, true, INT32_MIN);
+        if (tells_end(recorder, followed) && followed_has_ended(followed))
+            take_end(recorder, followed);
     }
 }
 
@@ -374,14 +396,12 @@ static size_t list_descriptors(const struct recorder *recorder, struct pollfd *p
     size_t count = 0;
     polled[count++] = (struct pollfd){.fd = recorder->signals.fd, .events = POLLIN};
     polled[count++] = (struct pollfd){.fd = recorder->listener, .events = POLLIN};
-    /* Of a process that ran already the thread that samples it tells. */
-    for (size_t i = 0; i < recorder->count && count < POLLED_MAX && !recorder->options->pid; i++)
-        if (recorder->followed[i].memory && recorder->followed[i].pidfd >= 0)
+    for (size_t i = 0; i < recorder->count && count < POLLED_MAX; i++)
+        if (recorder->followed[i].pidfd >= 0 && recorder->followed[i].memory && !recorder->attach.begins)
             polled[count++] = (struct pollfd){.fd = recorder->followed[i].pidfd, .events = POLLIN};
     return count;
 }
 
-/* The target's own end comes with its exit code through SIGCHLD. */
 static void take_ends(struct recorder *recorder, const struct pollfd *polled, size_t count)
 {
     for (size_t p = 2; p < count; p++) {
@@ -389,8 +409,8 @@ static void take_ends(struct recorder *recorder, const struct pollfd *polled, si
             continue;
         for (size_t i = 0; i < recorder->count; i++) {
             struct followed *followed = &recorder->followed[i];
-            if (followed->memory && followed->pidfd == polled[p].fd && followed->pid != recorder->target)
-                finish(recorder, followed, true, INT32_MIN);
+            if (followed->pidfd == polled[p].fd && tells_end(recorder, followed))
+                take_end(recorder, followed);
         }
     }
 }
@@ -486,12 +506,14 @@ static void look_at_counters(struct recorder *recorder, uint64_t now)
     recorder->result->end_ns = clock_monotonic_ns();
 }
 
-static void follow_until_end(struct recorder *recorder)
+static int follow_until_end(struct recorder *recorder, struct err *err)
 {
     while (!recorder->target_ended) {
         uint64_t now = clock_monotonic_ns();
         if (recorder->over_ns && now >= recorder->over_ns)
-            return;
+            return 0;
+        if (invitation_check(&recorder->invitation, err) < 0)
+            return -1;
         attach_step(&recorder->attach);
         if (recorder->hot.limit)
             ask_for_hot(recorder, now);
@@ -508,6 +530,7 @@ static void follow_until_end(struct recorder *recorder)
         finish_ended(recorder);
         drop_long_dead(recorder);
     }
+    return 0;
 }
 
 static void note_clock(struct recorder *recorder)
@@ -540,6 +563,7 @@ static void see_off(struct recorder *recorder)
     recorder->over = true;
     recorder->result->end_ns = clock_monotonic_ns();
     attach_stop(&recorder->attach);
+    invitation_end(&recorder->invitation);
     if (recorder->listener >= 0)
         close(recorder->listener); /* processes that start from now on find nobody */
     recorder->listener = -1;
@@ -595,6 +619,36 @@ static int start_attached(struct recorder *recorder, struct err *err)
     return 0;
 }
 
+/* ---- a process that counts its own allocations ---- */
+
+/* What a session begins with. */
+static int put_session(const struct recorder *recorder, const char *socket, struct bytes *settings,
+                       struct err *err)
+{
+    const struct recorder_options *options = recorder->options;
+    bytes_putf(settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, socket, options->agent,
+               options->settings);
+    if (options->heap)
+        bytes_putf(settings, "heap_library=%s\n", options->heap);
+    bytes_put_u8(settings, 0);
+    return settings->failed ? err_set(err, "out of memory") : 0;
+}
+
+static int start_invited(struct recorder *recorder, const char *socket, struct err *err)
+{
+    const struct recorder_options *options = recorder->options;
+    struct bytes settings = {0};
+    recorder->start = clock_read_pair(clock_has_counter());
+    recorder->result->start_ns = recorder->start.ns;
+    recorder->target = (pid_t)options->pid;
+    int result = put_session(recorder, socket, &settings, err);
+    if (result == 0)
+        result =
+            invitation_send(&recorder->invitation, options->pid, options->inside, (char *)settings.data, err);
+    bytes_clear(&settings);
+    return result;
+}
+
 /* ---- a program that is only looked at ---- */
 
 static int start_observed(struct recorder *recorder, struct err *err)
@@ -627,17 +681,15 @@ static int start(struct recorder *recorder, struct err *err)
         return -1;
     if (recorder->options->observe)
         return start_observed(recorder, err);
-    if (recorder->options->pid)
+    if (recorder->options->pid && !recorder->options->heap)
         return start_attached(recorder, err);
     recorder->listener = listener_open(name, sizeof name, err);
     if (recorder->listener < 0)
         return -1;
+    if (recorder->options->pid)
+        return start_invited(recorder, name, err);
     struct bytes settings = {0};
-    bytes_putf(&settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, name,
-               recorder->options->agent, recorder->options->settings);
-    if (recorder->options->heap)
-        bytes_putf(&settings, "heap_library=%s\n", recorder->options->heap);
-    bytes_put_u8(&settings, 0);
+    int settled = put_session(recorder, name, &settings, err);
     const struct launch launch = {.argv = recorder->options->argv,
                                   .agent = recorder->options->agent,
                                   .heap = recorder->options->heap,
@@ -646,7 +698,7 @@ static int start(struct recorder *recorder, struct err *err)
                                   .child_action = &recorder->signals.old_child_action};
     recorder->start = clock_read_pair(clock_has_counter());
     recorder->result->start_ns = recorder->start.ns;
-    recorder->target = settings.failed ? err_set(err, "out of memory") : launch_start(&launch, err);
+    recorder->target = settled < 0 ? -1 : launch_start(&launch, err);
     bytes_clear(&settings);
     /* A file that may not grow is a failed write, not our death. The target has its own disposition already. */
     signal(SIGXFSZ, SIG_IGN);
@@ -667,13 +719,14 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     if (outcome == 0) {
         recorder.interval_ns = options->checkpoint_ns ? options->checkpoint_ns : FIRST_CHECKPOINT_NS;
         recorder.next_ns = result->start_ns + recorder.interval_ns;
-        follow_until_end(&recorder);
-        if (recorder.target_ended)
-            finish_all(&recorder);
-        else
-            see_off(&recorder);
+        outcome = follow_until_end(&recorder, err);
     }
+    if (outcome == 0 && recorder.target_ended)
+        finish_all(&recorder);
+    else if (outcome == 0)
+        see_off(&recorder);
     attach_clear(&recorder.attach);
+    invitation_clear(&recorder.invitation);
     if (recorder.listener >= 0)
         close(recorder.listener);
     free(recorder.followed);

@@ -32,6 +32,8 @@ struct recorder_options {
     const char *agent; /* path of libsonde_agent.so */
     const char *heap;  /* path of libsonde_heap.so when allocations are to be counted; else NULL */
     const char
+        *inside; /* path of the extension: for a process that runs already and counts its own allocations */
+    const char
         *settings; /* lines "key=value" for the session (collect/agent/session.h), without the socket */
     struct writer *writer;
     followed_describe *describe;
