@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -39,6 +40,7 @@ struct row {
     char *command; /* owned; "" = unknown */
     char *mode;    /* owned */
     uint64_t duration_ns;
+    double peak_bytes; /* resident, all processes together; negative = unknown */
     const char *state;
     struct err problem; /* why it could not be read */
 };
@@ -63,7 +65,8 @@ static void read_pieces(int fd, const struct folder_entry *entry, bool *whole, s
     read_piece(fd, entry->size_bytes - TAIL_BYTES, TAIL_BYTES, out);
 }
 
-/* From the first process's start to the last end; a run that was cut short lasted to its last chunk. */
+/* From the first process's start to the last end; a run that was cut short lasted to its last chunk. What was imported
+ * has neither. */
 static uint64_t duration_of(const struct recording *recording)
 {
     uint64_t start = UINT64_MAX, end = 0, sum = 0;
@@ -76,7 +79,20 @@ static uint64_t duration_of(const struct recording *recording)
         end = recording->chunks[recording->chunks_count - 1].clock_ns;
     for (uint32_t index = 0; index < recording->functions_count; index++)
         sum += recording->functions[index].self_ns;
-    return end > start ? end - start : sum;
+    struct timeline_axis counted = series_axis(recording);
+    return end > start ? end - start : sum ? sum : counted.end_ns - counted.begin_ns;
+}
+
+/* Of a recording that was not read whole it is not known. */
+static double peak_of(const struct recording *recording, bool whole)
+{
+    struct series_row *rows = NULL;
+    struct series series = {0};
+    double peak = -1;
+    if (whole && series_sum(recording, "rss", &rows, &series, NULL) == 0 && series.count)
+        peak = series_summarise(&series).most;
+    free(rows);
+    return peak;
 }
 
 static char *copy_meta(const struct recording *recording, const char *key)
@@ -115,6 +131,7 @@ static void fill_row(struct row *row, const struct folder_entry *entry)
         close(fd);
     }
     row->duration_ns = duration_of(&recording);
+    row->peak_bytes = peak_of(&recording, whole);
     row->command = copy_meta(&recording, "command");
     row->mode = copy_meta(&recording, "mode");
     recording_clear(&recording);
@@ -151,13 +168,6 @@ static void format_age(char *text, size_t size, double seconds)
         format_quantity(text, size, seconds < 0 ? 0 : seconds, units + 1);
 }
 
-static void format_size(char *text, size_t size, uint64_t bytes)
-{
-    static const struct unit units[] = {
-        {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {NULL, 0}};
-    format_quantity(text, size, (double)bytes, units);
-}
-
 /* Output. */
 
 static double age_seconds(const struct folder_entry *entry, uint64_t now_ns)
@@ -190,18 +200,18 @@ static void put_command(struct bytes *out, const char *command, size_t used)
 static void put_table_row(struct bytes *out, const struct row *row, size_t index, size_t name_width,
                           uint64_t now_ns)
 {
-    char age[32], size[32];
+    char age[32];
     struct quantity duration = quantity_duration((double)row->duration_ns);
     format_age(age, sizeof age, age_seconds(row->entry, now_ns));
-    format_size(size, sizeof size, row->entry->size_bytes);
     const char *mode = row->mode && *row->mode ? row->mode : row->entry->format->name;
     size_t line = out->size;
     bytes_putf(out, "%3s%-4zu ", "@", index + 1);
     terminal_put(name_of(row->entry), out);
     put_padding(out, name_width - terminal_columns(name_of(row->entry)));
     int micro = strstr(duration.text, "µ") != NULL; /* one column, two bytes */
-    bytes_putf(out, "  %8s  %-6s %*s %9s  %-10s ", age, mode, DURATION_WIDTH + micro,
-               row->duration_ns ? duration.text : "-", size, row->state);
+    bytes_putf(out, "  %8s  %-6s %*s %9s %9s  %-10s ", age, mode, DURATION_WIDTH + micro,
+               row->duration_ns ? duration.text : "-", quantity_bytes((double)row->entry->size_bytes).text,
+               row->peak_bytes < 0 ? "-" : quantity_bytes(row->peak_bytes).text, row->state);
     put_command(out, row->command ? row->command : "", out->size - line);
     while (out->size && out->data[out->size - 1] == ' ')
         out->size--;
@@ -216,8 +226,8 @@ static void put_table(struct bytes *out, const struct folder *folder)
         size_t width = terminal_columns(name_of(&folder->entries[index]));
         name_width = width > name_width ? width : name_width;
     }
-    bytes_putf(out, "%-8s%-*s  %8s  %-6s %*s %9s  %-10s %s\n", "  Which", (int)name_width, "Name", "Age",
-               "Mode", DURATION_WIDTH, "Duration", "Size", "State", "Command");
+    bytes_putf(out, "%-8s%-*s  %8s  %-6s %*s %9s %9s  %-10s %s\n", "  Which", (int)name_width, "Name", "Age",
+               "Mode", DURATION_WIDTH, "Duration", "Size", "Peak RSS", "State", "Command");
     for (size_t index = 0; index < folder->count; index++) {
         struct row row;
         fill_row(&row, &folder->entries[index]);
@@ -244,6 +254,11 @@ static void put_json_row(struct json *json, const struct row *row, size_t index)
     json_string(json, row->mode);
     json_key(json, "duration_ns");
     json_unsigned(json, row->duration_ns);
+    json_key(json, "peak_rss_bytes");
+    if (row->peak_bytes < 0)
+        json_null(json);
+    else
+        json_unsigned(json, (uint64_t)row->peak_bytes);
     json_key(json, "command");
     json_string(json, row->command);
     json_key(json, "state");
@@ -310,7 +325,10 @@ const struct command command_list = {
     .arguments = "[DIR]",
     .description =
         "Lists every file in the folder (else in the working directory) that sonde can read, whatever its "
-        "name: age, how it was made, how long the run took, size, state and command line.\n\n"
+        "name: age, how it was made, how long the run took, size, the most memory that its processes had "
+        "together (in recordings that are too large to be looked through, see sonde report), state and "
+        "command "
+        "line.\n\n"
         "Other commands accept @N for the Nth of the list in the working directory.\n\n"
         "A recording is complete when its recorder closed it, running while it is being written, cut short "
         "when "
