@@ -28,6 +28,8 @@ _HOME = {
     "LineProfiler": "line_profile",
     "LineStats": "line_stats",
     "Profile": "call_profile",
+    "Timer": "timers",
+    "get_timers": "timers",
     "lineprof": "decorators",
     "load_ipython_extension": "magics",
     "load_stats": "line_stats",
@@ -36,9 +38,16 @@ _HOME = {
     "memprof": "decorators",
     "profile": "decorators",
     "read": "recording",
+    "reset_timers": "timers",
     "run": "call_profile",
     "runctx": "call_profile",
     "show_text": "line_stats",
+    "summary": "timers",
+    "tic": "timers",
+    "timed_function": "timers",
+    "timed_region": "timers",
+    "timing": "timers",
+    "toc": "timers",
 }
 # Modules that need no extension: scripts that use them run in any interpreter.
 _EVERYWHERE = {"decorators", "memory_usage"}

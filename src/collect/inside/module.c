@@ -9,6 +9,7 @@
 #include "collect/inside/memory_attach.h"
 #include "collect/inside/memory_region_type.h"
 #include "collect/inside/session_type.h"
+#include "collect/inside/timers.h"
 #include "collect/inside/tracer.h"
 
 static struct trace launched_trace;
@@ -86,7 +87,8 @@ PyMODINIT_FUNC PyInit__inside(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
-                   line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0))
+                   line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 ||
+                   timers_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }
