@@ -4,9 +4,11 @@ import { render } from "preact";
 
 import { carriedSources, fileSource, pause } from "./carried";
 import { ServerEngine, WorkerEngine, type Engine, type Source } from "./engine";
+import { prepareLetters } from "./glyphs";
 import { loadRecording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
+import { MONOSPACED, ROW } from "./stacks";
 import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings, taken } from "./state";
 
 async function open(engine: Engine, source: Source): Promise<number> {
@@ -77,6 +79,8 @@ async function start(): Promise<void> {
   engine.value = made;
   await pause();
   show();
+  await pause();
+  prepareLetters(ROW, MONOSPACED);
   await pause();
   const count = served ? await countServed(made) : await openCarried(made);
   const loaded = load(made, count);

@@ -2,8 +2,9 @@
 // gallops to the rectangle that lies there, so a frame costs pixels, not rectangles. What is thinner than a pixel takes
 // its place with its neighbours: the pixel shows the one that fills most of it, none is left out.
 
+import { placeCanvas } from "./canvas_place";
 import { pixelCss } from "./colors";
-import { Glyphs } from "./glyphs";
+import { Glyphs, letterSize } from "./glyphs";
 
 export interface Layout {
   /** First rectangle of each level, and the end. */
@@ -85,14 +86,11 @@ export function visitRuns(
     if (at >= high) break;
     const left = Math.max(x, Math.floor((start[at] - window.from) / perPixel));
     if (left >= width) break;
-    const right = Math.min(width, Math.round((start[at] + size[at] - window.from) / perPixel));
-    if (right - left >= 1) {
-      visit(at, left, right);
-      x = right;
-    } else {
-      visit(largestUntil(layout, at, high, window.from + (left + 1) * perPixel), left, left + 1);
-      x = left + 1;
-    }
+    const end = (rectangle: number) => Math.round((start[rectangle] + size[rectangle] - window.from) / perPixel);
+    if (end(at) <= left) at = largestUntil(layout, at, high, window.from + (left + 1) * perPixel);
+    const right = Math.min(width, Math.max(left + 1, end(at)));
+    visit(at++, left, right);
+    x = right;
   }
 }
 
@@ -154,9 +152,8 @@ export class Rectangles {
   }
 
   private fit(): void {
-    this.scale = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(this.canvas.clientWidth * this.scale));
-    const height = Math.max(1, Math.round(this.canvas.clientHeight * this.scale));
+    const { width, height, scale } = placeCanvas(this.canvas);
+    this.scale = scale;
     if (this.image?.width === width && this.image.height === height) return;
     this.canvas.width = width;
     this.canvas.height = height;
@@ -246,7 +243,7 @@ export class Rectangles {
 
   private writeNames(count: number, top: number, row: number, look: Look): void {
     if (!count) return;
-    const size = Math.round(Math.min(row * 0.62, 13 * this.scale));
+    const size = letterSize(row, this.scale);
     const glyphs = this.glyphsOf(size, look.font);
     const middle = top + Math.round(row / 2);
     const fits = middle >= glyphs.reach && middle + glyphs.reach <= this.image!.height;

@@ -1,6 +1,7 @@
 // Draws levels as rings around a centre, pixel by pixel: each pixel knows its distance and angle, each ring has its colours
 // by angle. So a frame costs pixels, not rectangles, and what is thinner than a pixel is drawn with its neighbours.
 
+import { placeCanvas } from "./canvas_place";
 import { pixelCss } from "./colors";
 import { rectangleAt, runsOf, visitRuns, type Layout, type Look, type Run } from "./rectangles";
 
@@ -76,9 +77,8 @@ export class Rings {
   }
 
   private fit(): void {
-    this.scale = devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(this.canvas.clientWidth * this.scale));
-    const height = Math.max(1, Math.round(this.canvas.clientHeight * this.scale));
+    const { width, height, scale } = placeCanvas(this.canvas);
+    this.scale = scale;
     if (this.image?.width === width && this.image.height === height) return;
     this.canvas.width = width;
     this.canvas.height = height;

@@ -257,6 +257,15 @@ export function keepInUrl(): void {
   });
 }
 
+/** Calls when paper begins and when it ends. */
+export function onPrinting(act: () => void): () => void {
+  let before = printing.peek();
+  return printing.subscribe((now) => {
+    if (now !== before) act();
+    before = now;
+  });
+}
+
 /** Of A4 between its margins, in CSS pixels. */
 const PAPER_WIDTH = 700;
 

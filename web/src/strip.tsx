@@ -8,6 +8,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Answer } from "./answer";
 import { drawAxis, ticks } from "./axis";
+import { placeCanvas } from "./canvas_place";
 import { ceilingOf, counterRange, counterValue, titleOfCounter, totalOf } from "./counters";
 import { time } from "./numbers";
 import type { Counter, Figures, Recording } from "./recording";
@@ -148,9 +149,8 @@ function drawLine(context: CanvasRenderingContext2D, { counter, least, most }: C
 }
 
 function drawStrip(canvas: HTMLCanvasElement, shown: Shown, [from, to]: [number, number], chosen: [number, number] | null): void {
-  const scale = devicePixelRatio || 1;
-  const width = (canvas.width = Math.max(1, Math.round(canvas.clientWidth * scale)));
-  const height = (canvas.height = Math.max(1, Math.round(canvas.clientHeight * scale)));
+  const { width, height, scale } = placeCanvas(canvas);
+  Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d")!;
   const tone = dark.value ? TONES.dark : TONES.light;
   const place = (value: number) => ((value - from) / (to - from)) * width;

@@ -16,7 +16,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, other, own, percent, printing, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
+import { dark, engine, idle, keepChoice, matcher, other, own, percent, onPrinting, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -159,7 +159,7 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
   };
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
-    const off = printing.subscribe(() => made.draw());
+    const off = onPrinting(() => made.draw());
     viewKeys.value = (event) => {
       if (event.key === "Escape") return made.leave();
       return stepKey(event) || made.onKey(event);

@@ -16,7 +16,7 @@ import { savePng, saveSvg } from "../picture_file";
 import { threadName, type Recording } from "../recording";
 import type { Layout, Window } from "../rectangles";
 import { figuresOf, lookOf, pathText, threadsOf, type Stacks } from "../stacks";
-import { arrangement, ask, color, cutoff, dark, fold, levels, matches, printing, problem, range } from "../state";
+import { arrangement, ask, color, cutoff, dark, fold, levels, matches, onPrinting, problem, range } from "../state";
 import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
@@ -83,7 +83,7 @@ function Canvas({ recording, options: given, label, isTime = false, stacks, name
     if (isTime) toSight(made.camera);
     const next = new Walk(made, (rectangle) => latest.current.options.onChoose(rectangle));
     pictures.add(made);
-    const off = printing.subscribe(() => made.draw());
+    const off = onPrinting(() => made.draw());
     viewKeys.value = (event) => made.onKey(event) || next.onKey(event) || (latest.current.onKey?.(made, event) ?? false);
     return () => {
       off();

@@ -15,7 +15,7 @@ import { savePng } from "../picture_file";
 import type { RingsLook } from "../rings";
 import { saveRings } from "../rings_file";
 import { childrenOf, figuresOf, lookOf, pathTo, threadsOf, type Stacks } from "../stacks";
-import { color, cutoff, dark, matches, printing, recording as shownRecording, rings, selected, zoomed } from "../state";
+import { color, cutoff, dark, matches, onPrinting, recording as shownRecording, rings, selected, zoomed } from "../state";
 import { Sunburst as Drawing, type SunburstOptions } from "../sunburst";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
@@ -121,7 +121,7 @@ function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Elemen
   };
   useEffect(() => {
     const made = (shown = drawing.current = new Drawing(canvas.current!, options, centre));
-    const off = printing.subscribe(() => made.draw());
+    const off = onPrinting(() => made.draw());
     return () => {
       off();
       made.close();

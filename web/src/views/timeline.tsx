@@ -8,7 +8,7 @@ import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "..
 import { viewKeys } from "../keys";
 import { share, time } from "../numbers";
 import type { Recording } from "../recording";
-import { ask, color, dark, idle, matches, printing, problem, range, recording as shownRecording, selected, thread } from "../state";
+import { ask, color, dark, idle, matches, onPrinting, problem, range, recording as shownRecording, selected, thread } from "../state";
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
@@ -117,7 +117,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
     }));
     toSight(made.camera);
     viewKeys.value = (event) => onKey(made, event);
-    const off = printing.subscribe(() => made.draw());
+    const off = onPrinting(() => made.draw());
     return () => {
       off();
       made.close();
