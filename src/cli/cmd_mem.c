@@ -9,8 +9,10 @@
 #include "base/quantity.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
+#include "cli/mem_lines.h"
 #include "cli/message.h"
 #include "cli/run.h"
+#include "show/memory_lines_text.h"
 #include "store/recording.h"
 
 #define MEMORY_BYTES ((int64_t)512 << 20)
@@ -23,6 +25,10 @@ struct values {
     int64_t sample_bytes;
     int64_t pid;
     const char *duration;
+    bool lines, view, threads;
+    struct option_list functions;
+    double stop_at_mb;
+    int64_t precision;
     bool follow;
     bool finalize;
     const char *module, *code;
@@ -31,6 +37,8 @@ struct values {
 
 static const struct values defaults = {.sample_bytes = SAMPLE_BYTES,
                                        .pid = RUN_NO_PID,
+                                       .view = true,
+                                       .precision = MEMORY_LINES_TEXT_PRECISION,
                                        .follow = true,
                                        .finalize = true,
                                        .embed_source = "auto"};
@@ -94,9 +102,33 @@ static int close_mem(const struct run *run, const void *raw)
     return closing_tell_run(run, tell, false, (struct report_options){0});
 }
 
+static int run_lines(const struct values *values, int argc, char **argv)
+{
+    struct err err = {0};
+    if (values->pid != RUN_NO_PID) {
+        err_set(&err, "lines are measured from a program's beginning on: --lines cannot go with -p");
+        return message_fail(&err);
+    }
+    const struct mem_lines_options options = {
+        .output = values->output,
+        .format = values->format,
+        .functions = values->functions,
+        .stop_at_mb = values->stop_at_mb,
+        .precision = values->precision,
+        .view = values->view,
+        .threads = values->threads,
+        .follow = values->follow,
+        .embed_source = values->embed_source,
+        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+    };
+    return mem_lines_run(&options);
+}
+
 static int run_mem(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
+    if (values->lines)
+        return run_lines(values, argc, argv);
     struct err err = {0};
     struct bytes settings = {0};
     uint64_t duration_ns;
@@ -148,6 +180,22 @@ static const struct option options[] = {
      "between two instructions, and is rid of it again at the end."},
     {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "End counting after this time and write the recording. The program goes on."},
+    {"lines", 0, OPTION_FLAG, NULL, offsetof(struct values, lines), NULL,
+     "Instead: what each line of chosen functions adds to memory, as memory_profiler tells it; by heap, and "
+     "by resident size."},
+    {"function", 'f', OPTION_LIST, "TARGET", offsetof(struct values, functions), NULL,
+     "With --lines: of this function, class, module, package or file, as in `sonde line`, besides those with "
+     "@profile. May be given several times."},
+    {"pdb-at", 0, OPTION_REAL, "MIB", offsetof(struct values, stop_at_mb), NULL,
+     "With --lines: stop in the debugger, at the next line of a chosen function, once so much is resident."},
+    {"pdb-mmem", 0, OPTION_REAL, "MIB", offsetof(struct values, stop_at_mb), NULL,
+     "The same, by memory_profiler's name."},
+    {"precision", 0, OPTION_NUMBER, "N", offsetof(struct values, precision), NULL,
+     "With --lines: digits behind the point."},
+    {"view", 0, OPTION_FLAG, NULL, offsetof(struct values, view), NULL,
+     "With --lines: do not print the table when the program has ended."},
+    {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
+     "With --lines: keep the figures of each thread apart."},
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names until `sonde finalize`."},
     RUN_SOURCE_OPTION(struct values),
@@ -170,6 +218,7 @@ const struct command command_mem = {
     .examples = "sonde mem sim.py --steps 10\twhat is allocated where, sampled\n"
                 "sonde mem --exact -o sim.sonde sim.py\tevery block\n"
                 "sonde mem -p 4711 -d 60\ta minute of a program that runs already\n"
+                "sonde mem --lines -f solve sim.py\twhat each line of a function adds to memory\n"
                 "sonde mem --native -- python3.12 sim.py\twith the functions of numpy and other libraries\n",
     .options = options,
     .defaults = &defaults,

@@ -13,7 +13,7 @@
 #include "show/memory_lines_text.h"
 #include "store/recording.h"
 
-#define MEMORY_BYTES ((int64_t)64 << 20)
+#define MEMORY_BYTES ((int64_t)256 << 20)
 #define STOP_MAX_MB  1e12
 
 static int check(const struct mem_lines_options *options, struct err *err)
@@ -27,7 +27,9 @@ static int check(const struct mem_lines_options *options, struct err *err)
 
 static void put_settings(const struct mem_lines_options *options, struct bytes *out)
 {
-    bytes_putf(out, "lines=1\nline_memory=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n",
+    bytes_putf(out,
+               "lines=1\nline_memory=1\nheap=1\nheap_totals=1\nheap_python=1\nfollow=%d\nper_thread=%d\n"
+               "memory_bytes=%" PRId64 "\n",
                options->follow, options->threads, MEMORY_BYTES);
     if (options->stop_at_mb > 0)
         bytes_putf(out, "stop_at_bytes=%" PRIu64 "\n", (uint64_t)(options->stop_at_mb * (1 << 20)));
@@ -70,6 +72,7 @@ int mem_lines_run(const struct mem_lines_options *options)
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
         .embed_source = options->embed_source,
+        .heap = true,
         .target = options->target,
     };
     int code = run_command(&run, close_lines, options);

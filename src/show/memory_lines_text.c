@@ -13,7 +13,7 @@
 #include "store/recording.h"
 
 #define NUMBER_WIDTH 6
-#define MEMORY_WIDTH 12
+#define MEMORY_WIDTH 12 /* at least */
 #define HITS_WIDTH   11
 #define MIB          1048576.0
 #define LARGE_SHARE  0.20 /* of what the function's lines have grown by */
@@ -21,7 +21,7 @@
 
 struct page {
     struct function_lines lines;
-    int precision;
+    int precision, width;
     bool heap; /* is known */
     double growth_bytes;
 };
@@ -38,7 +38,7 @@ static void put_memory(const struct page *page, double bytes, struct bytes *out)
 {
     char text[48];
     snprintf(text, sizeof text, "%.*f MiB", page->precision, bytes / MIB);
-    bytes_putf(out, " %*s", MEMORY_WIDTH, text);
+    bytes_putf(out, " %*s", page->width, text);
 }
 
 static double growth_of(const struct line_table_memory *memory, bool heap)
@@ -61,7 +61,7 @@ static void put_figures(const struct page *page, const struct line_table_row *ro
 static void put_blanks(const struct page *page, struct bytes *out)
 {
     int columns = page->heap ? 4 : 2;
-    bytes_putf(out, "%*s", columns * (1 + MEMORY_WIDTH) + 2 + HITS_WIDTH, "");
+    bytes_putf(out, "%*s", columns * (1 + page->width) + 2 + HITS_WIDTH, "");
 }
 
 /* By the heap's growth where it is known: the resident size may grow long after. */
@@ -96,10 +96,10 @@ static void put_header(const struct page *page, struct bytes *out)
 {
     const struct terminal *terminal = &page->lines.options->terminal;
     size_t start = out->size;
-    bytes_putf(out, "%*s %*s %*s  %*s", NUMBER_WIDTH, "Line #", MEMORY_WIDTH, "Mem usage", MEMORY_WIDTH,
+    bytes_putf(out, "%*s %*s %*s  %*s", NUMBER_WIDTH, "Line #", page->width, "Mem usage", page->width,
                "Increment", HITS_WIDTH, "Occurrences");
     if (page->heap)
-        bytes_putf(out, " %*s %*s", MEMORY_WIDTH, "Heap", MEMORY_WIDTH, "Heap growth");
+        bytes_putf(out, " %*s %*s", page->width, "Heap", page->width, "Heap growth");
     bytes_put_text(out, "   Line Contents");
     size_t size = out->size - start;
     bytes_put_u8(out, '\n');
@@ -136,6 +136,7 @@ void memory_lines_text_put_function(const struct recording *recording, const str
     };
     if (!function->has_memory)
         return;
+    page.width = page.precision > 3 ? MEMORY_WIDTH - 3 + page.precision : MEMORY_WIDTH;
     add_growth(&page);
     bytes_put_text(out, "Filename: ");
     terminal_put(function_lines_file(&page.lines), out);

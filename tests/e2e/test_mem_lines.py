@@ -131,9 +131,37 @@ def test_growth_of_every_line(launch):
     for name, lines in EXPECTED.items():
         first, rows = found[name]
         assert growth(rows, "rss_growth_bytes", first) == lines, name
+        assert growth(rows, "heap_growth_bytes", first) == lines, name
     first, rows = found["straight"]
     assert rows[first]["hits"] == 3  # of the function itself: its calls
     assert rows[first + 3]["rss_bytes"] - rows[first]["rss_bytes"] >= 90 * MIB - SLACK
+
+
+EXACT = """
+    @profile
+    def exact():
+        kept = []
+        for i in range(100):
+            kept.append(None)
+            kept[i] = bytes(12345)
+            other = bytes(100000)
+            del other
+        return kept
+
+
+    exact()
+"""
+
+
+def test_heap_is_counted_to_the_byte(launch):
+    script = launch.write("program.py", EXACT)
+    done = measured(launch, script)
+    assert done.returncode == 0, done.stderr.decode()
+    first, rows = functions(launch)["exact"]
+    empty = int(launch.plain("-c", "import sys; print(sys.getsizeof(b''))").stdout)
+    grown = {line - first: row["heap_growth_bytes"] for line, row in rows.items()}
+    assert grown[5] == 100 * (empty + 12345) and grown[6] == -grown[7] == 100 * (empty + 100000)
+    assert 0 < grown[4] < 10000 and rows[first + 7]["hits"] == 100
 
 
 # ---- memory_profiler ----
@@ -294,6 +322,8 @@ def test_targets_threads_and_forks(launch):
     assert done.returncode == 0, done.stderr.decode()
     found = functions(launch)
     assert set(found) == {"step", "child"}
+    first, rows = found["step"]  # the other thread allocates all the while
+    assert abs(rows[first + 1]["heap_growth_bytes"] - 40 * MIB) < 10000
     first, rows = found["child"]
     assert growth(rows, "rss_growth_bytes", first) == {2: (1, 50)}
     assert re.search(r"^ +\d+ +\d+\.\d MiB +\d+\.\d MiB +1 .* return bytearray", done.stdout.decode(), re.M)

@@ -97,6 +97,7 @@ struct heap_area {
     uint32_t python;
     uint32_t stop;         /* set by the recorder: nobody reads any more */
     uint64_t sample_bytes; /* as struct heap_settings has it */
+    uint32_t totals;       /* 1 = of this area only the size of the heap is wanted */
 
     uint32_t thread_count, node_count, record_count; /* row 0 of each table is "none" */
     uint32_t ring_count;

@@ -31,6 +31,7 @@ static struct heap_area *open_area(void)
         return NULL;
     heap_area_format(area, &limits, (uint64_t)getpid(), agent->python);
     area->sample_bytes = session->heap_sample_bytes;
+    area->totals = session->heap_totals;
     struct session_hello hello;
     announcement_init(&hello, SESSION_HEAP);
     hello.arena_bytes = bytes;

@@ -1,10 +1,12 @@
 #include "collect/inside/line_session.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collect/agent/agent.h"
+#include "collect/agent/heap.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/line_clock.h"
@@ -172,7 +174,10 @@ static int set_up(char *why, size_t why_bytes)
 
 struct line_memory_heap line_session_heap(void)
 {
-    return (struct line_memory_heap){0};
+    const struct heap *heap = dlsym(RTLD_DEFAULT, HEAP_SYMBOL);
+    if (!heap || heap->version != HEAP_VERSION)
+        return (struct line_memory_heap){0};
+    return (struct line_memory_heap){heap->thread_growth, heap->live_bytes};
 }
 
 static int start(char *why, size_t why_bytes)

@@ -284,6 +284,8 @@ static void write_end(struct heap_drain *drain)
 
 static void write_rows(struct heap_drain *drain, uint64_t now_ns)
 {
+    if (drain->view.area->totals)
+        return;
     write_end(drain);
     write_stacks(drain, now_ns, false);
     drain->rows_ns = ROWS_NS * (1 + drain->rows / ROWS_STEP);
@@ -384,7 +386,7 @@ bool heap_drain_step(struct heap_drain *drain, const struct clock_rate *rate)
     look_at_size(drain, now_ns);
     if (now_ns >= drain->next_rows_ns)
         write_rows(drain, now_ns);
-    return drain_rings(drain);
+    return !drain->view.area->totals && drain_rings(drain);
 }
 
 static void note(struct heap_drain *drain, enum note_kind kind, uint64_t count, const char *text)
@@ -430,7 +432,7 @@ void heap_drain_finish(struct heap_drain *drain, const struct clock_rate *rate, 
     heap_drain_step(drain, rate);
     uint64_t end_ns = clock_to_ns(rate, end_ticks);
     write_rows(drain, end_ns);
-    for (uint32_t bits = 0; bits < HEAP_AREA_SIZES; bits++)
+    for (uint32_t bits = 0; bits < HEAP_AREA_SIZES && !area->totals; bits++)
         write_size(drain, bits);
     if (area->peak_ticks)
         write_point(drain, clock_to_ns(rate, area->peak_ticks), (int64_t)area->peak_bytes);
