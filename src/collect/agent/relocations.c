@@ -289,6 +289,7 @@ static void look_for_foreign(struct object *object, const struct word *word)
 static void redirect_word(struct object *object, const struct word *word)
 {
     uintptr_t value = atomic_load_explicit(word->at, memory_order_acquire);
+    state.counts.ours += value == (uintptr_t)state.rows[word->row].replacement;
     if (is_settled(word, value) || !is_original(object, word, value))
         return;
     state.unbound |= is_unbound(object, word, value);
@@ -344,7 +345,7 @@ static void redirect_all(void)
 {
     for (int looks = 0; looks < 2; looks++) {
         state.unbound = false;
-        state.counts.foreign = 0;
+        state.counts.foreign = state.counts.ours = 0;
         dl_iterate_phdr(visit, NULL);
         if (!state.unbound)
             return;

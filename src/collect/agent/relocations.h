@@ -32,6 +32,7 @@ struct redirection {
 struct relocations_counts {
     uint32_t objects; /* that have words which were exchanged */
     uint32_t words;   /* exchanged in all */
+    uint32_t ours;    /* that led to us already, as in the child of a fork */
     uint32_t foreign; /* objects left alone because they have functions of their own by these names */
     uint32_t closed;  /* words that the system does not let us write */
 };

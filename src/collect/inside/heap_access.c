@@ -70,12 +70,13 @@ int heap_access_begin(struct heap_area *area, const struct heap_settings *settin
     if (is_preloaded)
         return 0;
     redirect();
-    if (relocations_counts().words)
+    struct relocations_counts counts = relocations_counts();
+    if (counts.words || counts.ours)
         return 0;
     heap_access_end();
     snprintf(why, why_bytes, "the program's calls of malloc cannot be followed: %s",
-             relocations_counts().foreign ? "another tool or an allocator of its own stands before them"
-                                          : "it is linked statically");
+             counts.foreign ? "another tool or an allocator of its own stands before them"
+                            : "it is linked statically");
     return -1;
 }
 
