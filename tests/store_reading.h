@@ -126,6 +126,22 @@ static inline void assert_series(const struct recording *recording)
     }
 }
 
+/* By thread, then time; what begins and ends in one nanosecond begins first. */
+static inline void assert_regions(const struct recording *recording)
+{
+    const struct region_event_row expected[] = {{2000, -5, 1, 1}, {2000, 0, 1, 0}, {1000, 5 << 20, 2, 1}};
+    assert_int_equal(recording->regions_count, 2);
+    assert_string_equal(recording_text(recording, recording->regions[1].name), "step");
+    assert_int_equal(recording->regions[1].color, 0x1ff0000);
+    assert_int_equal(recording->regions[1].code, 1);
+    assert_int_equal(recording->region_events_count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct region_event_row *row = &recording->region_events[i];
+        assert_true(row->time_ns == expected[i].time_ns && row->value == expected[i].value);
+        assert_true(row->thread == expected[i].thread && row->region == expected[i].region);
+    }
+}
+
 /* By stack, then time, although the later state was written first; sizes are added up. */
 static inline void assert_heap(const struct recording *recording)
 {
@@ -174,6 +190,7 @@ static inline void assert_allocations(const struct recording *recording)
 static inline void assert_data(const struct recording *recording)
 {
     assert_series(recording);
+    assert_regions(recording);
     assert_heap(recording);
     assert_allocations(recording);
     assert_lines(recording);

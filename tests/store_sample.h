@@ -63,6 +63,11 @@ static inline void sample_write_memory(struct writer *writer, uint32_t process, 
     writer_series(writer, &(struct series_row){1000, 0, time});
     writer_series(writer, &(struct series_row){2000, 900, time});
     writer_series(writer, &(struct series_row){2000, -1, writer_counter(writer, &rss)});
+    uint32_t region =
+        writer_region(writer, &(struct region){sample_text(writer, "step"), 0, code, 0x1ff0000});
+    writer_region_event(writer, &(struct region_event_row){1000, 5 << 20, other, region});
+    writer_region_event(writer, &(struct region_event_row){2000, -5, thread, region});
+    writer_region_event(writer, &(struct region_event_row){2000, 0, thread, 0});
     const struct heap_row early = {
         1000, 64, 1, 64, 1, 64, 1, 0, 0, .thread = thread, .node = node, .allocator = HEAP_MALLOC};
     const struct heap_row late = {
@@ -213,6 +218,16 @@ static inline bool sample_memory_holds(const struct recording *recording)
         hold = hold && row->counter < recording->counters_count;
         hold = hold && (i == 0 || row[-1].counter < row->counter ||
                         (row[-1].counter == row->counter && row[-1].time_ns <= row->time_ns));
+    }
+    for (uint32_t i = 0; i < recording->regions_count; i++)
+        hold = hold && recording->regions[i].name < recording->strings.count &&
+               recording->regions[i].group < recording->strings.count &&
+               recording->regions[i].code < recording->codes_count;
+    for (uint32_t i = 0; i < recording->region_events_count; i++) {
+        const struct region_event_row *row = &recording->region_events[i];
+        hold = hold && row->thread < recording->threads_count && row->region < recording->regions_count;
+        hold = hold && (i == 0 || row[-1].thread < row->thread ||
+                        (row[-1].thread == row->thread && row[-1].time_ns <= row->time_ns));
     }
     for (uint32_t i = 0; i < recording->heap_count; i++) {
         const struct heap_row *row = &recording->heap[i];

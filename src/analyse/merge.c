@@ -308,6 +308,25 @@ static void add_series(struct remap *remap)
     }
 }
 
+static void add_regions(struct remap *remap)
+{
+    struct recording *result = &remap->merge->result;
+    uint32_t shift = result->regions_count - 1;
+    for (uint32_t i = 1; i < remap->from->regions_count && !remap->failed; i++) {
+        struct region region = remap->from->regions[i];
+        region.name = carry_string(remap, region.name);
+        region.group = carry_string(remap, region.group);
+        region.code = carry_code(remap, region.code);
+        remap->failed |= !recording_add_region(result, &region);
+    }
+    for (uint32_t i = 0; i < remap->from->region_events_count && !remap->failed; i++) {
+        struct region_event_row row = remap->from->region_events[i];
+        row.thread = remap->threads[row.thread];
+        row.region += row.region ? shift : 0;
+        remap->failed |= recording_add_region_event(result, &row) == UINT32_MAX;
+    }
+}
+
 static void add_heap(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->heap_count && !remap->failed; i++) {
@@ -460,6 +479,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_lines(&remap);
         add_samples(&remap);
         add_series(&remap);
+        add_regions(&remap);
         add_heap(&remap);
         add_allocations(&remap);
         add_line_memory(&remap);

@@ -62,10 +62,13 @@ static uint32_t put_steps(const struct series *series, struct series_row *steps)
     }
     if (!is_level || !series->count)
         return series->count;
-    /* A process that has ended has nothing any more. */
-    steps[series->count] = series->rows[series->count - 1];
-    steps[series->count].time_ns += steps[series->count].time_ns < UINT64_MAX;
-    steps[series->count].value = difference(0, series->rows[series->count - 1].value);
+    /* A process that has ended has nothing any more; it was not seen to end when the next look was not due yet. */
+    const struct series_row *last = &series->rows[series->count - 1];
+    uint64_t usual_ns =
+        series->count > 1 ? (last->time_ns - series->rows[0].time_ns) / (series->count - 1) : 0;
+    steps[series->count] = *last;
+    steps[series->count].time_ns += last->time_ns < UINT64_MAX - usual_ns ? usual_ns + 1 : 0;
+    steps[series->count].value = difference(0, last->value);
     return series->count + 1;
 }
 
@@ -74,12 +77,12 @@ static bool is_named(const struct recording *recording, uint32_t counter, const 
     return strcmp(recording_text(recording, recording->counters[counter].name), name) == 0;
 }
 
-/* Steps become their running sum; those of one instant are one point. */
-static uint32_t add_up(struct series_row *steps, uint32_t count)
+/* Steps up to the last point become their running sum; those of one instant are one point. */
+static uint32_t add_up(struct series_row *steps, uint32_t count, uint64_t last_ns)
 {
     uint32_t kept = 0;
     int64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && steps[i].time_ns <= last_ns; i++) {
         sum = difference(sum, difference(0, steps[i].value));
         if (kept && steps[kept - 1].time_ns == steps[i].time_ns)
             kept--;
@@ -97,19 +100,19 @@ int series_sum(const struct recording *recording, const char *name, struct serie
     if (!*rows)
         return err_set(err, "out of memory");
     uint32_t count = 0;
+    uint64_t last_ns = 0;
     for (uint32_t i = 1; i < recording->counters_count; i++) {
         if (!is_named(recording, i, name))
             continue;
         struct series one = series_of(recording, i);
+        if (one.count && one.rows[one.count - 1].time_ns > last_ns)
+            last_ns = one.rows[one.count - 1].time_ns;
         *series = as_series(recording, &recording->counters[i]);
         count += put_steps(&one, *rows + count);
     }
     qsort(*rows, count, sizeof **rows, by_time);
     series->rows = *rows;
-    series->count = add_up(*rows, count);
-    /* That the last process has ended is no value. */
-    if (series->kind != COUNTER_SUM && series->count > 1 && (*rows)[series->count - 1].value == 0)
-        series->count--;
+    series->count = add_up(*rows, count, last_ns);
     return 0;
 }
 

@@ -85,6 +85,18 @@ static const struct column columns_of_series[] = {
     {0},
 };
 
+static const struct column columns_of_region[] = {
+    COLUMN(region, name), COLUMN(region, group), COLUMN(region, code), COLUMN(region, color), {0},
+};
+
+static const struct column columns_of_region_event[] = {
+    COLUMN(region_event_row, time_ns),
+    COLUMN(region_event_row, value),
+    COLUMN(region_event_row, thread),
+    COLUMN(region_event_row, region),
+    {0},
+};
+
 static const struct column columns_of_heap[] = {
     COLUMN(heap_row, at_ns),
     COLUMN(heap_row, live_bytes),
@@ -271,6 +283,9 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
         {"counters", recording->counters, recording->counters_count, sizeof(struct counter),
          columns_of_counter},
         {"series", recording->series, recording->series_count, sizeof(struct series_row), columns_of_series},
+        {"regions", recording->regions, recording->regions_count, sizeof(struct region), columns_of_region},
+        {"region_events", recording->region_events, recording->region_events_count,
+         sizeof(struct region_event_row), columns_of_region_event},
         {"heap", recording->heap, recording->heap_count, sizeof(struct heap_row), columns_of_heap},
         {"heap_sizes", recording->heap_sizes, recording->heap_sizes_count, sizeof(struct heap_size_row),
          columns_of_heap_size},

@@ -10,6 +10,7 @@
 #include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/mem_lines.h"
+#include "cli/mem_rss.h"
 #include "cli/message.h"
 #include "cli/run.h"
 #include "show/memory_lines_text.h"
@@ -29,6 +30,7 @@ struct values {
     struct option_list functions;
     double stop_at_mb;
     int64_t precision;
+    struct mem_rss rss;
     bool follow;
     bool finalize;
     const char *module, *code;
@@ -124,6 +126,19 @@ static int run_lines(const struct values *values, int argc, char **argv)
     return mem_lines_run(&options);
 }
 
+static int watch_size(const struct values *values, uint64_t duration_ns, int argc, char **argv)
+{
+    const struct mem_rss_target target = {.output = values->output,
+                                          .format = values->format,
+                                          .pid = run_pid(values->pid),
+                                          .duration_ns = duration_ns,
+                                          .module = values->module,
+                                          .code = values->code,
+                                          .argc = argc,
+                                          .argv = argv};
+    return mem_rss_run(&values->rss, &target);
+}
+
 static int run_mem(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
@@ -134,6 +149,8 @@ static int run_mem(void *raw, int argc, char **argv)
     uint64_t duration_ns;
     if (check(values, argc > 0, &duration_ns, &err) < 0)
         return message_fail(&err);
+    if (mem_rss_is_wanted(&values->rss))
+        return watch_size(values, duration_ns, argc, argv);
     put_settings(values, &settings);
     const struct run_options options = {
         .mode = "mem",
@@ -177,7 +194,7 @@ static const struct option options[] = {
     {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
      "Count the allocations of a Python (3.14 or later) that runs already, from now on: it loads the "
      "counting itself, "
-     "between two instructions, and is rid of it again at the end."},
+     "between two instructions, and is rid of it again at the end. With --rss: any process."},
     {"duration", 'd', OPTION_TEXT, "SECONDS", offsetof(struct values, duration), NULL,
      "End counting after this time and write the recording. The program goes on."},
     {"lines", 0, OPTION_FLAG, NULL, offsetof(struct values, lines), NULL,
@@ -200,6 +217,7 @@ static const struct option options[] = {
      "Leave native frames without names until `sonde finalize`."},
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
+    MEM_RSS_OPTIONS(struct values, rss),
     {0},
 };
 
@@ -219,7 +237,8 @@ const struct command command_mem = {
                 "sonde mem --exact -o sim.sonde sim.py\tevery block\n"
                 "sonde mem -p 4711 -d 60\ta minute of a program that runs already\n"
                 "sonde mem --lines -f solve sim.py\twhat each line of a function adds to memory\n"
-                "sonde mem --native -- python3.12 sim.py\twith the functions of numpy and other libraries\n",
+                "sonde mem --native -- python3.12 sim.py\twith the functions of numpy and other libraries\n"
+                "sonde mem --rss --children -- make -j4\thow much memory any program has over time\n",
     .options = options,
     .defaults = &defaults,
     .values_size = sizeof(struct values),

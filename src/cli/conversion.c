@@ -13,6 +13,7 @@
 #include "export/collapsed_writer.h"
 #include "export/flamegraph_writer.h"
 #include "export/lprof_writer.h"
+#include "export/mprof_writer.h"
 #include "export/page_writer.h"
 #include "export/pstats_writer.h"
 #include "export/speedscope_writer.h"
@@ -165,6 +166,11 @@ static int put_flamegraph(struct job *job, struct err *err)
     return result;
 }
 
+static int put_mprof(struct job *job, struct err *err)
+{
+    return mprof_writer_write(job->recording, job->name, &job->stream, err);
+}
+
 static const struct conversion_format formats_written[] = {
     {"chrome", put_chrome, true, true, {".trace.json", ".chrome.json", ".trace"}},
     {"chrometrace", put_chrome, true, true, {".trace.json"}},
@@ -175,13 +181,14 @@ static const struct conversion_format formats_written[] = {
     {"raw", put_collapsed, true, true, {".raw"}},
     {"pstats", put_pstats, false, false, {".prof", ".pstats"}},
     {"lprof", put_lprof, false, false, {".lprof"}},
+    {"mprof", put_mprof, true, false, {".dat"}},
     {"sonde", put_sonde, false, false, {".sonde"}},
     {NULL},
 };
 
 const char *const conversion_names[] = {"html",  "speedscope", "flamegraph",  "collapsed",
                                         "raw",   "chrome",     "chrometrace", "pstats",
-                                        "lprof", "sonde",      NULL};
+                                        "lprof", "mprof",      "sonde",       NULL};
 
 /* Also before the number of a rank: "s.lprof12". */
 static bool has_suffix(const char *path, const char *suffix)
@@ -215,7 +222,8 @@ const char *conversion_suffix(const struct conversion_format *format)
 
 bool conversion_can_be_read(const struct conversion_format *format)
 {
-    return format->put == put_sonde || format->put == put_pstats || format->put == put_lprof;
+    return format->put == put_sonde || format->put == put_pstats || format->put == put_lprof ||
+           format->put == put_mprof;
 }
 
 bool conversion_is_text(const struct conversion_format *format)

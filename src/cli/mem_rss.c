@@ -16,13 +16,8 @@
 #define INTERVAL_MIN_S 0.001
 #define INTERVAL_MAX_S 3600.0
 
-static int check(const struct mem_rss *values, bool has_words, uint64_t *duration_ns, struct err *err)
+static int check(const struct mem_rss *values, struct err *err)
 {
-    bool has_target = has_words || values->module || values->code;
-    if (run_check_pid(values->pid, err) < 0 || run_duration(values->duration, duration_ns, err) < 0)
-        return -1;
-    if (values->pid != RUN_NO_PID && has_target)
-        return err_set(err, "--pid names a process that runs already; there is nothing to start beside it");
     if (values->pss && values->uss)
         return err_set(err, "--pss and --uss are different ways to count: give one of them");
     if (values->interval_s && !(values->interval_s >= INTERVAL_MIN_S && values->interval_s <= INTERVAL_MAX_S))
@@ -60,11 +55,10 @@ static int close_memory(const struct run *run, const void *values)
     return closing_tell_run(run, tell, false, (struct report_options){0});
 }
 
-int mem_rss_run(const struct mem_rss *values, int argc, char **argv)
+int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *target)
 {
     struct err err = {0};
-    uint64_t duration_ns;
-    if (check(values, argc > 0, &duration_ns, &err) < 0)
+    if (check(values, &err) < 0)
         return message_fail(&err);
     const struct observed_options observe = {
         .interval_ns = (uint64_t)((values->interval_s ? values->interval_s : MEM_RSS_INTERVAL_S) * 1e9),
@@ -75,17 +69,17 @@ int mem_rss_run(const struct mem_rss *values, int argc, char **argv)
     };
     const struct run_options options = {
         .mode = "mem",
-        .output = values->output,
-        .format = values->format,
+        .output = target->output,
+        .format = target->format,
         .settings = "",
         .observe = &observe,
-        .duration_ns = duration_ns,
+        .duration_ns = target->duration_ns,
         .embed_source = "no",
-        .target = {.pid = run_pid(values->pid),
-                   .module = values->module,
-                   .code = values->code,
-                   .argc = argc,
-                   .argv = argv},
+        .target = {.pid = target->pid,
+                   .module = target->module,
+                   .code = target->code,
+                   .argc = target->argc,
+                   .argv = target->argv},
     };
     return run_command(&options, close_memory, values);
 }

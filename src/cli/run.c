@@ -65,6 +65,10 @@ static int choose_paths(struct making *making, struct err *err)
                     &wanted, err) < 0)
         return -1;
     making->format = conversion_find(options->format, wanted);
+    /* A profile of times may be called .dat as well as one of memory: only `sonde mem` takes the name as mprof's. */
+    if (!options->format && making->format == conversion_find("mprof", NULL) &&
+        strcmp(options->mode, "mem") != 0)
+        making->format = sonde;
     if (!making->format || making->format == sonde) {
         making->file.path = wanted;
         return strcmp(wanted, "-") == 0

@@ -151,6 +151,7 @@ static void put_counts(const struct recording *recording, struct json *json)
     put_unsigned(json, "allocation_rows", recording->allocations_count);
     put_unsigned(json, "line_memory_rows", recording->line_memory_count);
     put_unsigned(json, "series_rows", recording->series_count);
+    put_unsigned(json, "region_event_rows", recording->region_events_count);
     put_unsigned(json, "flat_functions", recording->functions_count);
     put_unsigned(json, "flat_edges", recording->edges_count);
     put_unsigned(json, "source_files", recording->sources_count);

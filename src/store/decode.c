@@ -21,6 +21,7 @@ void decode_clear(struct decode *decode)
     ids_clear(&decode->threads);
     ids_clear(&decode->modules);
     ids_clear(&decode->counters);
+    ids_clear(&decode->regions);
 }
 
 bool decode_keeps_ids(const struct decode *decode)
@@ -226,6 +227,18 @@ static enum outcome read_counter(struct decode *decode, struct rows *rows, const
     return define_next(decode, &decode->counters, rows, recording_add_counter(decode->recording, &counter));
 }
 
+static enum outcome read_region(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t code = decode_rows_find(&decode->codes, values[2]);
+    struct region region = {.name = (uint32_t)values[0],
+                            .group = (uint32_t)values[1],
+                            .code = code == IDS_UNKNOWN ? 0 : code,
+                            .color = (uint32_t)values[3]};
+    if (!may_define(&decode->regions, rows))
+        return ROW_WRONG;
+    return define_next(decode, &decode->regions, rows, recording_add_region(decode->recording, &region));
+}
+
 /* ---- tables ---- */
 
 /* Columns: u = any number, z = signed, w = at most 32 bits, s = string, d and t = 32 and 64 bits as the
@@ -245,6 +258,7 @@ static const struct table {
     {RECORD_ADDRESSES, "wwu", read_address},
     {RECORD_SYMBOLS, "wssww", read_symbol},
     {RECORD_COUNTERS, "sswu", read_counter},
+    {RECORD_REGIONS, "ssww", read_region},
     {RECORD_METAS, "ss", decode_data_meta},
     {RECORD_NOTES, "wuus", decode_data_note},
     {RECORD_CALLS, "duu", decode_data_calls},
@@ -256,6 +270,7 @@ static const struct table {
     {RECORD_HEAP, "dutuuuuuuuu", decode_data_heap},
     {RECORD_HEAP_SIZES, "uuu", decode_data_heap_size},
     {RECORD_SERIES, "tt", decode_data_series},
+    {RECORD_REGION_EVENTS, "twt", decode_data_region_event},
     {RECORD_FUNCTIONS, "duuuu", decode_data_function},
     {RECORD_EDGES, "dwuuuu", decode_data_edge},
 };
@@ -325,6 +340,7 @@ static struct ids *named_by_key(struct decode *decode, uint64_t tag)
     case RECORD_ALLOCATIONS:
     case RECORD_FREES:
     case RECORD_HEAP:
+    case RECORD_REGION_EVENTS:
         return &decode->threads;
     case RECORD_HEAP_SIZES:
         return &decode->processes;

@@ -121,6 +121,17 @@ enum outcome decode_data_series(struct decode *decode, struct rows *rows, const 
     return decode_rows_added(decode, recording_add_series(decode->recording, &row));
 }
 
+enum outcome decode_data_region_event(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t region = decode_rows_find(&decode->regions, values[1]);
+    if (rows->columns < 2)
+        return ROW_WRONG;
+    if (region == IDS_UNKNOWN || rows->orphaned)
+        return ROW_ORPHANED;
+    struct region_event_row row = {values[0], (int64_t)values[2], (uint32_t)rows->key, region};
+    return decode_rows_added(decode, recording_add_region_event(decode->recording, &row));
+}
+
 static uint8_t known_allocator(uint64_t number)
 {
     return number >= HEAP_MALLOC && number <= HEAP_GPU ? (uint8_t)number : HEAP_MALLOC;

@@ -82,8 +82,8 @@ static bool is_read(uint16_t kind)
 {
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
            kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT ||
-           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_SERIES || kind == RECORD_KIND_SOURCES ||
-           kind == RECORD_KIND_END;
+           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_SERIES || kind == RECORD_KIND_EVENTS ||
+           kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */
@@ -285,6 +285,7 @@ void follow_release(struct follow *follow)
     recording->lines_count = 0;
     recording->samples_count = 0;
     recording->series_count = 0;
+    recording->region_events_count = 0;
     recording->heap_count = 0;
     recording->heap_sizes_count = 0;
     recording->allocations_count = 0;

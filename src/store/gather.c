@@ -27,6 +27,7 @@ static const struct {
     [GATHER_ADDRESSES] = {RECORD_ADDRESSES, RECORD_KIND_DEFS, "wwu"},
     [GATHER_SYMBOLS] = {RECORD_SYMBOLS, RECORD_KIND_DEFS, "wssww"},
     [GATHER_COUNTERS] = {RECORD_COUNTERS, RECORD_KIND_DEFS, "sswu"},
+    [GATHER_REGIONS] = {RECORD_REGIONS, RECORD_KIND_DEFS, "ssww"},
     [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, "ss"},
     [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, "wuus"},
     [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, "duu"},
@@ -38,6 +39,7 @@ static const struct {
     [GATHER_HEAP] = {RECORD_HEAP, RECORD_KIND_ALLOCATIONS, "dutuuuuuuuu"},
     [GATHER_HEAP_SIZES] = {RECORD_HEAP_SIZES, RECORD_KIND_ALLOCATIONS, "uuu"},
     [GATHER_SERIES] = {RECORD_SERIES, RECORD_KIND_SERIES, "tt"},
+    [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, "twt"},
     [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
     [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
     [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, "s"},
@@ -45,9 +47,9 @@ static const struct {
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
-static const uint16_t kinds[] = {RECORD_KIND_DEFS,   RECORD_KIND_INFO,    RECORD_KIND_CALLS,
-                                 RECORD_KIND_LINES,  RECORD_KIND_SAMPLES, RECORD_KIND_ALLOCATIONS,
-                                 RECORD_KIND_SERIES, RECORD_KIND_FLAT,    RECORD_KIND_SOURCES};
+static const uint16_t kinds[] = {
+    RECORD_KIND_DEFS,        RECORD_KIND_INFO,   RECORD_KIND_CALLS,  RECORD_KIND_LINES, RECORD_KIND_SAMPLES,
+    RECORD_KIND_ALLOCATIONS, RECORD_KIND_SERIES, RECORD_KIND_EVENTS, RECORD_KIND_FLAT,  RECORD_KIND_SOURCES};
 
 static void fail_memory(struct gather *gather)
 {
@@ -160,7 +162,7 @@ static void close_record(struct gather *gather, enum gather_table table)
 static bool is_of_process(uint16_t kind)
 {
     return kind == RECORD_KIND_CALLS || kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES ||
-           kind == RECORD_KIND_ALLOCATIONS;
+           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_EVENTS;
 }
 
 int gather_flush(struct gather *gather)

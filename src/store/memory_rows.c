@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/sort.h"
 #include "store/recording.h"
 
 typedef int compare_rows(const void *a, const void *b);
@@ -161,11 +162,32 @@ static int order_allocations(struct recording *recording, struct err *err)
     return 0;
 }
 
+static int compare_events(const void *a, const void *b, void *context)
+{
+    (void)context;
+    const struct region_event_row *left = a, *right = b;
+    COMPARE(left, right, thread);
+    COMPARE(left, right, time_ns);
+    return 0;
+}
+
+/* Stable, since a region may begin and end in one nanosecond. */
+static int order_events(struct recording *recording, struct err *err)
+{
+    struct region_event_row *rows = recording->region_events;
+    for (uint32_t i = 1; i < recording->region_events_count; i++)
+        if (compare_events(&rows[i - 1], &rows[i], NULL) > 0)
+            return sort_rows(rows, recording->region_events_count, sizeof *rows, compare_events, NULL, err);
+    return 0;
+}
+
 int memory_rows_order(struct recording *recording, struct err *err)
 {
     sort(recording->series, recording->series_count, sizeof *recording->series, compare_series);
     sort(recording->heap, recording->heap_count, sizeof *recording->heap, compare_heap);
     add_up_sizes(recording);
     add_up_lines(recording);
+    if (order_events(recording, err) < 0)
+        return -1;
     return order_allocations(recording, err);
 }

@@ -43,6 +43,8 @@ void recording_clear(struct recording *recording)
     free(recording->lines);
     free(recording->samples);
     free(recording->counters);
+    free(recording->regions);
+    free(recording->region_events);
     free(recording->series);
     free(recording->heap);
     free(recording->heap_sizes);
@@ -75,6 +77,9 @@ static bool make_rows_zero(struct recording *recording)
         return false;
     if (recording->counters_count == 0 &&
         APPEND(recording, counters, (struct counter){.kind = COUNTER_LEVEL}, UINT32_MAX) == UINT32_MAX)
+        return false;
+    if (recording->regions_count == 0 &&
+        APPEND(recording, regions, (struct region){0}, UINT32_MAX) == UINT32_MAX)
         return false;
     return recording->modules_count ||
            APPEND(recording, modules, (struct module){0}, UINT32_MAX) != UINT32_MAX;
@@ -160,6 +165,18 @@ uint32_t recording_add_counter(struct recording *recording, const struct counter
 uint32_t recording_add_series(struct recording *recording, const struct series_row *row)
 {
     return APPEND(recording, series, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_region(struct recording *recording, const struct region *region)
+{
+    if (recording->regions_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, regions, *region, 0);
+}
+
+uint32_t recording_add_region_event(struct recording *recording, const struct region_event_row *row)
+{
+    return APPEND(recording, region_events, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row)

@@ -225,6 +225,20 @@ struct flat_edge {
     uint64_t self_ns, total_ns; /* of the callee when called from the caller */
 };
 
+/* A part of a program that has a name: a decorated function, a block with a timer. */
+struct region {
+    uint32_t name;  /* string */
+    uint32_t group; /* string; may be 0 */
+    uint32_t code;  /* the function that it is; 0 = none */
+    uint32_t color; /* 0xRRGGBB and 0x1000000 = chosen; 0 = not */
+};
+/* A region begins, or (region 0) the innermost one that is open in the thread ends. */
+struct region_event_row {
+    uint64_t time_ns;
+    int64_t value; /* what was measured then, such as bytes of memory; 0 = nothing */
+    uint32_t thread, region;
+};
+
 /* Something worth telling: what was lost, refused, switched off. */
 enum note_kind {
     NOTE_LOSS = 1,    /* events or nodes dropped; count says how many */
@@ -295,10 +309,12 @@ struct recording {
     RECORDING_ARRAY(struct symbol, symbols);
     RECORDING_ARRAY(struct call_row, calls);
     RECORDING_ARRAY(struct line_row, lines);
-    RECORDING_ARRAY(struct sample_row, samples); /* by thread, then time */
-    RECORDING_ARRAY(struct counter, counters);   /* [0] = none */
-    RECORDING_ARRAY(struct series_row, series);  /* by counter, then time */
-    RECORDING_ARRAY(struct heap_row, heap);      /* by thread, node, allocator, then time */
+    RECORDING_ARRAY(struct sample_row, samples);             /* by thread, then time */
+    RECORDING_ARRAY(struct counter, counters);               /* [0] = none */
+    RECORDING_ARRAY(struct series_row, series);              /* by counter, then time */
+    RECORDING_ARRAY(struct region, regions);                 /* [0] = none */
+    RECORDING_ARRAY(struct region_event_row, region_events); /* by thread, then time */
+    RECORDING_ARRAY(struct heap_row, heap);                  /* by thread, node, allocator, then time */
     RECORDING_ARRAY(struct heap_size_row, heap_sizes);
     RECORDING_ARRAY(struct allocation_row, allocations); /* by time */
     RECORDING_ARRAY(struct line_memory_row, line_memory);
@@ -331,6 +347,8 @@ uint32_t recording_add_line(struct recording *recording, const struct line_row *
 uint32_t recording_add_sample(struct recording *recording, const struct sample_row *row);
 uint32_t recording_add_counter(struct recording *recording, const struct counter *counter);
 uint32_t recording_add_series(struct recording *recording, const struct series_row *row);
+uint32_t recording_add_region(struct recording *recording, const struct region *region);
+uint32_t recording_add_region_event(struct recording *recording, const struct region_event_row *row);
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row);
 uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row);
 uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row);

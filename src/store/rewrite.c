@@ -10,7 +10,7 @@
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
     struct natives natives; /* of the recording */
-    uint32_t *strings, *codes, *nodes, *modules, *counters;
+    uint32_t *strings, *codes, *nodes, *modules, *counters, *regions;
     uint32_t process_shift, thread_shift;
 };
 
@@ -186,6 +186,23 @@ static void put_series(struct writer *writer, const struct recording *from, cons
     }
 }
 
+static void put_regions(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t id = 1; id < from->regions_count; id++) {
+        struct region region = from->regions[id];
+        region.name = to->strings[region.name];
+        region.group = to->strings[region.group];
+        region.code = to->codes[region.code];
+        to->regions[id] = writer_region(writer, &region);
+    }
+    for (uint32_t i = 0; i < from->region_events_count; i++) {
+        struct region_event_row row = from->region_events[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.region = to->regions[row.region];
+        writer_region_event(writer, &row);
+    }
+}
+
 static void put_heap(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t i = 0; i < from->heap_count; i++) {
@@ -223,6 +240,7 @@ static void put_data(struct writer *writer, const struct recording *from, const 
     put_lines(writer, from, to);
     put_samples(writer, from, to);
     put_series(writer, from, to);
+    put_regions(writer, from, to);
     put_heap(writer, from, to);
     put_allocations(writer, from, to);
     put_flat(writer, from, to);
@@ -246,11 +264,12 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
         .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
         .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
         .counters = calloc((size_t)recording->counters_count + 1, sizeof *to.counters),
+        .regions = calloc((size_t)recording->regions_count + 1, sizeof *to.regions),
         .process_shift = writer_known(writer)->processes_count - 1,
         .thread_shift = writer_thread_count(writer),
     };
     int result = -1;
-    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters) {
+    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters || !to.regions) {
         err_set(err, "out of memory while writing a recording");
     } else if (natives_init(&to.natives, recording, err) == 0) {
         put_strings(writer, recording, &to);
@@ -267,6 +286,7 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
     free(to.nodes);
     free(to.modules);
     free(to.counters);
+    free(to.regions);
     natives_clear(&to.natives);
     return result;
 }

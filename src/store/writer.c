@@ -24,6 +24,7 @@ struct writer {
     struct map modules;      /* (path, build id) → id */
     struct map addresses;    /* hash of (module, offset) → row */
     struct map counters;     /* hash of the definition → id */
+    struct map regions;      /* likewise */
     struct map inlinings;    /* hash of what the symbol says → row of it */
 };
 
@@ -386,6 +387,28 @@ void writer_series(struct writer *writer, const struct series_row *row)
                (uint64_t[]){row->time_ns, (uint64_t)row->value});
 }
 
+uint32_t writer_region(struct writer *writer, const struct region *region)
+{
+    const uint32_t strings[] = {region->name, region->group};
+    const struct recording *known = &writer->known;
+    if (failed(writer) || !knows_strings(writer, strings, 2) ||
+        !knows(writer, "code", region->code, known->codes_count))
+        return 0;
+    uint64_t key = map_hash_bytes(region, sizeof *region);
+    uint32_t id;
+    while ((id = map_get(&writer->regions, key)) != MAP_NONE &&
+           memcmp(&known->regions[id], region, sizeof *region) != 0)
+        key++;
+    if (id != MAP_NONE)
+        return id;
+    id = recording_add_region(&writer->known, region);
+    if (!id || !map_set(&writer->regions, key, id))
+        return fail_memory(writer);
+    gather_definition(&writer->gather, GATHER_REGIONS, id,
+                      (uint64_t[]){region->name, region->group, region->code, region->color});
+    return id;
+}
+
 /* Whether rows of this thread and node may follow; chunks of data then are of the thread's process. */
 static bool begin_data(struct writer *writer, uint32_t thread, uint32_t node)
 {
@@ -394,6 +417,16 @@ static bool begin_data(struct writer *writer, uint32_t thread, uint32_t node)
         return false;
     gather_data_of(&writer->gather, thread_owners_process(&writer->threads, thread));
     return true;
+}
+
+void writer_region_event(struct writer *writer, const struct region_event_row *row)
+{
+    if (!begin_data(writer, row->thread, 0) ||
+        !knows(writer, "region", row->region, writer->known.regions_count))
+        return;
+    gather_time(&writer->gather, RECORD_KIND_EVENTS, row->time_ns);
+    gather_row(&writer->gather, GATHER_REGION_EVENTS, row->thread,
+               (uint64_t[]){row->time_ns, row->region, (uint64_t)row->value});
 }
 
 void writer_heap(struct writer *writer, const struct heap_row *row)
@@ -608,6 +641,7 @@ void writer_abandon(struct writer *writer)
     map_clear(&writer->addresses);
     map_clear(&writer->inlinings);
     map_clear(&writer->counters);
+    map_clear(&writer->regions);
     free(writer);
 }
 

@@ -67,6 +67,9 @@ void writer_line(struct writer *writer, uint32_t process, const struct line_row 
 void writer_sample(struct writer *writer, const struct sample_row *row);
 uint32_t writer_counter(struct writer *writer, const struct counter *counter); /* equal ones: equal id */
 void writer_series(struct writer *writer, const struct series_row *row);
+uint32_t writer_region(struct writer *writer, const struct region *region); /* equal ones: equal id */
+/* Times of one thread rise; those of several threads may come mixed, at the cost of longer records. */
+void writer_region_event(struct writer *writer, const struct region_event_row *row);
 void writer_heap(struct writer *writer, const struct heap_row *row);
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
 /* A thread's in the order in which they happened, frees too. */

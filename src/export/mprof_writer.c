@@ -1,0 +1,135 @@
+#include "export/mprof_writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/series.h"
+#include "base/err.h"
+#include "export/stream.h"
+#include "store/recording.h"
+
+#define MIB 1048576.0
+
+struct document {
+    const struct recording *recording;
+    struct stream *stream;
+    uint64_t epoch_ns; /* real time of the clock's zero */
+};
+
+static void put_time(struct document *document, uint64_t time_ns)
+{
+    uint64_t real_ns = document->epoch_ns + time_ns;
+    bytes_putf(&document->stream->out, " %" PRIu64 ".%04" PRIu64, real_ns / 1000000000u,
+               real_ns % 1000000000u / 100000u);
+}
+
+static void put_series(struct document *document, uint32_t counter, bool is_main)
+{
+    const struct series series = series_of(document->recording, counter);
+    uint64_t pid = document->recording->processes[document->recording->counters[counter].process].pid;
+    struct bytes *out = &document->stream->out;
+    for (uint32_t i = 0; i < series.count; i++) {
+        if (is_main)
+            bytes_put_text(out, "MEM");
+        else
+            bytes_putf(out, "CHLD %" PRIu64, pid);
+        bytes_putf(out, " %.6f", (double)series.rows[i].value / MIB);
+        put_time(document, series.rows[i].time_ns);
+        bytes_put_u8(out, '\n');
+        stream_drain(document->stream);
+    }
+}
+
+/* A name of one word: in a FUNC line a blank ends it. */
+static void put_name(struct document *document, uint32_t string)
+{
+    const char *text = recording_text(document->recording, string);
+    size_t size = strings_size(&document->recording->strings, string);
+    for (size_t i = 0; i < size; i++)
+        bytes_put_u8(&document->stream->out, (uint8_t)text[i] <= ' ' ? '_' : (uint8_t)text[i]);
+    if (!size)
+        bytes_put_u8(&document->stream->out, '_');
+}
+
+static void put_region(struct document *document, const struct region_event_row *begin,
+                       const struct region_event_row *end, uint32_t level)
+{
+    struct bytes *out = &document->stream->out;
+    bytes_put_text(out, "FUNC ");
+    put_name(document, document->recording->regions[begin->region].name);
+    bytes_putf(out, " %.4f", (double)begin->value / MIB);
+    put_time(document, begin->time_ns);
+    bytes_putf(out, " %.4f", (double)end->value / MIB);
+    put_time(document, end->time_ns);
+    bytes_putf(out, " %u\n", level);
+    stream_drain(document->stream);
+}
+
+/* Events are by thread, then time; a region that was not ended when its thread's events are over is left out. */
+static int put_regions(struct document *document, struct err *err)
+{
+    const struct recording *recording = document->recording;
+    const struct region_event_row *rows = recording->region_events;
+    uint32_t depth = 0, *open = malloc(((size_t)recording->region_events_count + 1) * sizeof *open);
+    if (!open)
+        return err_set(err, "not enough memory for the functions");
+    for (uint32_t i = 0; i < recording->region_events_count; i++) {
+        if (i && rows[i].thread != rows[i - 1].thread)
+            depth = 0;
+        if (rows[i].region)
+            open[depth++] = i;
+        else if (depth--)
+            put_region(document, &rows[open[depth]], &rows[i], depth);
+        else
+            depth = 0;
+    }
+    free(open);
+    return 0;
+}
+
+/* The memory of processes that the recording has, by preference; NULL = none. */
+static const char *memory_name(const struct recording *recording)
+{
+    static const char *const names[] = {"rss", "pss", "uss", "heap"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (uint32_t i = 1; i < recording->counters_count; i++)
+            if (strcmp(recording_text(recording, recording->counters[i].name), names[n]) == 0)
+                return names[n];
+    return NULL;
+}
+
+static void put_all_series(struct document *document, const char *name)
+{
+    const struct recording *recording = document->recording;
+    bool is_main = true;
+    for (uint32_t i = 1; i < recording->counters_count; i++) {
+        if (strcmp(recording_text(recording, recording->counters[i].name), name) != 0)
+            continue;
+        put_series(document, i, is_main);
+        is_main = false;
+    }
+}
+
+/* One line, whatever it holds. */
+static void put_command(struct document *document)
+{
+    const char *command = recording_meta(document->recording, "command");
+    bytes_put_text(&document->stream->out, "CMDLINE ");
+    for (const char *at = command ? command : ""; *at; at++)
+        bytes_put_u8(&document->stream->out, *at == '\n' || *at == '\r' ? ' ' : (uint8_t)*at);
+    bytes_put_u8(&document->stream->out, '\n');
+}
+
+int mprof_writer_write(const struct recording *recording, const char *name, struct stream *stream,
+                       struct err *err)
+{
+    const char *memory = memory_name(recording), *epoch = recording_meta(recording, "epoch_ns");
+    struct document document = {
+        .recording = recording, .stream = stream, .epoch_ns = epoch ? strtoull(epoch, NULL, 10) : 0};
+    if (!memory)
+        return err_set(err, "%s holds no memory over time; 'sonde mem --rss' records it", name);
+    put_command(&document);
+    put_all_series(&document, memory);
+    return put_regions(&document, err);
+}
