@@ -140,6 +140,8 @@ static int fill(struct climb *climb, const struct functions *flat)
             return -1;
     if (add_flat(climb, flat) < 0)
         return -1;
+    climb->tree->nodes[0].total = climb->exact->nodes[0].self;
+    climb->tree->nodes[0].total_samples = climb->exact->nodes[0].samples;
     settle(climb->tree);
     return 0;
 }

@@ -218,6 +218,8 @@ int functions_build_from(const struct recording *recording, const struct selecti
         return err_set(err, "not enough memory for the function table");
     }
     finish(functions);
+    functions->total += tree->nodes[0].self;
+    functions->total_samples += tree->nodes[0].samples;
     return 0;
 }
 

@@ -32,7 +32,7 @@ struct functions {
     uint32_t row_count;
     struct edge_row *edges; /* by callee, then caller */
     uint32_t edge_count;
-    uint64_t total; /* sum of all self */
+    uint64_t total; /* sum of all self, and of what no function has (the root of the tree) */
     uint64_t total_calls, total_primitive_calls;
     uint64_t total_samples;
     enum measure measure; /* what self and total are */

@@ -36,11 +36,20 @@ bool *heap_kept_by_program(const struct recording *recording, struct err *err)
     return by_program;
 }
 
-bool heap_kept_is_arenas(const struct heap_row *row)
+bool heap_kept_is_arenas(const struct heap_row *row, bool sampled)
 {
-    for (size_t i = 0; i < sizeof arena_bytes / sizeof *arena_bytes; i++)
-        if (row->allocator == HEAP_MMAP && row->live_count &&
-            row->live_bytes == row->live_count * arena_bytes[i])
+    for (size_t i = 0; i < sizeof arena_bytes / sizeof *arena_bytes; i++) {
+        uint64_t expected = row->live_count * arena_bytes[i], off_by = sampled ? arena_bytes[i] / 2 : 0;
+        uint64_t difference =
+            row->live_bytes > expected ? row->live_bytes - expected : expected - row->live_bytes;
+        if (row->allocator == HEAP_MMAP && row->live_count && difference <= off_by)
             return true;
+    }
     return false;
+}
+
+bool heap_kept_is_sampled(const struct recording *recording)
+{
+    const char *heap = recording_meta(recording, "heap");
+    return heap && strcmp(heap, "sampled") == 0;
 }

@@ -18,7 +18,10 @@ struct recording;
  * memory ran out. */
 bool *heap_kept_by_program(const struct recording *recording, struct err *err);
 
-/* Whether all that is alive of the row are arenas of Python's object allocator. */
-bool heap_kept_is_arenas(const struct heap_row *row);
+/* Whether all that is alive of the row are arenas of Python's object allocator. `sampled`: numbers of blocks are
+ * estimates, rounded to whole ones. */
+bool heap_kept_is_arenas(const struct heap_row *row, bool sampled);
+/* Whether the recording's rows are estimates. */
+bool heap_kept_is_sampled(const struct recording *recording);
 
 #endif

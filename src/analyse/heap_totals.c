@@ -8,11 +8,22 @@
 #include "base/err.h"
 #include "store/recording.h"
 
-static void add_weight(const struct weight *weight, void *context)
+struct adding {
+    struct heap_total *total, *outside;
+};
+
+static void add_to(struct heap_total *total, const struct weight *weight)
 {
-    struct heap_total *total = context;
     total->bytes += weight->amount;
     total->count += weight->samples;
+}
+
+static void add_weight(const struct weight *weight, void *context)
+{
+    const struct adding *adding = context;
+    add_to(adding->total, weight);
+    if (!weight->node)
+        add_to(adding->outside, weight);
 }
 
 /* All that is alive, without asking whose it is. */
@@ -20,13 +31,14 @@ static struct heap_total alive_at_end(const struct recording *recording, const s
                                       struct heap_total *arenas)
 {
     struct heap_total alive = {0};
+    bool sampled = heap_kept_is_sampled(recording);
     for (uint32_t i = 0; i < recording->heap_count; i++) {
         const struct heap_row *row = &recording->heap[i], *next = row + 1;
         bool is_last = i + 1 == recording->heap_count || next->thread != row->thread ||
                        next->node != row->node || next->allocator != row->allocator;
         if (!is_last || !tree_selection_has(selection, recording, row->thread))
             continue;
-        struct heap_total *into = heap_kept_is_arenas(row) ? arenas : &alive;
+        struct heap_total *into = heap_kept_is_arenas(row, sampled) ? arenas : &alive;
         into->bytes += row->live_bytes;
         into->count += row->live_count;
     }
@@ -56,9 +68,8 @@ static uint64_t find_peak(const struct recording *recording, const struct select
 
 static void read_metas(const struct recording *recording, struct heap_totals *totals)
 {
-    const char *heap = recording_meta(recording, "heap");
     const char *sample = recording_meta(recording, "heap_sample_bytes");
-    totals->sampled = heap && strcmp(heap, "sampled") == 0;
+    totals->sampled = heap_kept_is_sampled(recording);
     totals->sample_bytes = sample ? strtoull(sample, NULL, 10) : 0;
     totals->ended = recording_meta(recording, "heap_end_ns") != NULL;
 }
@@ -69,8 +80,10 @@ int heap_totals_build(const struct recording *recording, const struct selection 
     *totals = (struct heap_totals){0};
     for (enum measure measure = MEASURE_PEAK; measure <= MEASURE_TEMPORARY; measure++) {
         struct selection chosen = selection ? *selection : (struct selection){0};
+        struct heap_total outside = {0};
+        struct adding adding = {&totals->of[measure], measure == MEASURE_PEAK ? &totals->outside : &outside};
         chosen.measure = measure;
-        if (weights_each(recording, &chosen, add_weight, &totals->of[measure], err) < 0)
+        if (weights_each(recording, &chosen, add_weight, &adding, err) < 0)
             return -1;
     }
     struct heap_total alive = alive_at_end(recording, selection, &totals->arenas);

@@ -21,6 +21,7 @@ struct heap_total {
 struct heap_totals {
     struct heap_total
         of[MEASURE_TEMPORARY + 1]; /* by measure, from MEASURE_PEAK on; of stacks, as trees have them */
+    struct heap_total outside;     /* of MEASURE_PEAK: without a stack, as before Python ran */
     struct heap_total arenas;      /* alive at the end, and taken by Python's object allocator */
     struct heap_total kept;        /* alive at the end, and the interpreter's */
     uint64_t peak_ns;      /* when the heap of the largest process was at its highest; 0 = not known */

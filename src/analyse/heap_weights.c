@@ -82,6 +82,7 @@ struct summing {
     const struct selection *selection;
     enum measure measure;
     bool *by_program; /* by node; NULL unless leaks are asked for */
+    bool sampled;
 };
 
 static struct amounts weigh(const struct summing *summing, struct history history)
@@ -95,7 +96,7 @@ static struct amounts weigh(const struct summing *summing, struct history histor
     }
     bool leaks = in_bytes(summing->measure) == MEASURE_LEAKED;
     bool kept = last->allocator == HEAP_FREE || (summing->by_program && !summing->by_program[last->node]);
-    if (leaks && (kept || heap_kept_is_arenas(last)))
+    if (leaks && (kept || heap_kept_is_arenas(last, summing->sampled)))
         return (struct amounts){0};
     return amounts_of(last, summing->measure);
 }
@@ -127,6 +128,7 @@ int heap_weights_each(const struct recording *recording, const struct selection 
     if (ranged && heap_weights_is_exact(recording))
         return heap_log_each(recording, selection, measure, visit, context, err);
     if (!ranged && in_bytes(measure) == MEASURE_LEAKED) {
+        summing.sampled = heap_kept_is_sampled(recording);
         summing.by_program = heap_kept_by_program(recording, err);
         if (!summing.by_program)
             return -1;

@@ -156,11 +156,18 @@ int tree_link(struct tree *tree, uint32_t code_count, struct err *err)
     return 0;
 }
 
-/* A thread without a stack is in no function: shares are of what is in one. */
+struct adding {
+    struct tree_node *nodes;
+    bool memory;
+};
+
+/* A thread without a stack is in no function: shares of time are of what is in one. Memory is the process's, whoever
+ * took it: without a stack it is the root's own. */
 static void add_weight(const struct weight *weight, void *context)
 {
-    struct tree_node *nodes = context, *node = &nodes[weight->node];
-    if (!weight->node)
+    const struct adding *adding = context;
+    struct tree_node *node = &adding->nodes[weight->node];
+    if (!weight->node && !adding->memory)
         return;
     node->calls += weight->calls;
     node->samples += weight->samples;
@@ -172,7 +179,8 @@ static void add_weight(const struct weight *weight, void *context)
 static int add_rows(const struct recording *recording, const struct selection *selection,
                     struct tree_node *nodes, struct err *err)
 {
-    if (weights_each(recording, selection, add_weight, nodes, err) < 0)
+    struct adding adding = {nodes, measure_is_memory(measure_of(recording, selection))};
+    if (weights_each(recording, selection, add_weight, &adding, err) < 0)
         return -1;
     for (uint32_t i = recording->nodes_count; i-- > 0;) {
         struct tree_node *parent = &nodes[recording->nodes[i].parent];

@@ -194,7 +194,8 @@ static int keep_stack(struct document *document, const struct weight *weight)
 static void take_weight(const struct weight *weight, void *context)
 {
     struct document *document = context;
-    if (weight->node && weight->amount && keep_stack(document, weight) < 0)
+    bool counts = weight->node || measure_is_memory(document->measure);
+    if (counts && weight->amount && keep_stack(document, weight) < 0)
         document->failed = true;
 }
 

@@ -59,6 +59,9 @@ static void put_run(const struct recording *recording, const struct heap_totals 
     put_total(&totals->of[MEASURE_PEAK], "block", "", out);
     if (totals->peak_ns > axis.begin_ns)
         bytes_putf(out, " after %s", quantity_duration((double)(totals->peak_ns - axis.begin_ns)).text);
+    if (totals->outside.bytes)
+        bytes_putf(out, ", %s of it outside of Python functions",
+                   quantity_bytes((double)totals->outside.bytes).text);
     bytes_put_text(out, "; ");
     put_total(&totals->of[MEASURE_TOTAL], "allocation", " in all; ", out);
     put_total(&totals->of[MEASURE_LEAKED], "block", totals->ended ? " never freed" : " alive at the end",
