@@ -16,11 +16,11 @@ const BROWSERS = [process.env.SONDE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chr
 export const tests = [];
 export const test = (name, act) => tests.push({ name, act });
 
-/** Nanoseconds, counts and shares as the page writes them ("1.23 ms", "1,234", "45.6 %"), back as numbers. */
+/** Nanoseconds, bytes, counts and shares as the page writes them ("1.23 ms", "17.0 KiB", "1,234", "45.6 %"), as numbers. */
 export function value(text) {
-  const found = /^([−-]?[\d,.]+)\s*(h|min|s|ms|µs|ns|%)?/.exec(text.trim());
+  const found = /^([−-]?[\d,.]+)\s*(h|min|s|ms|µs|ns|B|KiB|MiB|GiB|TiB|%)?/.exec(text.trim());
   assert(found, `not a number: ${text}`);
-  const unit = { h: 3.6e12, min: 6e10, s: 1e9, ms: 1e6, "µs": 1e3, ns: 1, "%": 1 }[found[2] ?? ""] ?? 1;
+  const unit = { h: 3.6e12, min: 6e10, s: 1e9, ms: 1e6, "µs": 1e3, ns: 1, "%": 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 }[found[2] ?? ""] ?? 1;
   return Number(found[1].replaceAll(",", "").replace("−", "-")) * unit;
 }
 
@@ -75,8 +75,8 @@ export class Harness {
   }
 
   /** What the program says of the same recording: the truth for the page. */
-  report(recording) {
-    return JSON.parse(this.sonde("report", "--json", recording));
+  report(recording, ...options) {
+    return JSON.parse(this.sonde("report", "--json", ...options, recording));
   }
 
   html(...recordings) {

@@ -17,7 +17,7 @@ export const KEYS: Key[] = [
   { keys: "Page Home End", words: "through rows and lines" },
   { keys: "Enter", words: "zoom to the selection; in the table, its source" },
   { keys: "Esc", words: "the whole; then forget search, range and selection" },
-  { keys: "t", words: "time or per cent" },
+  { keys: "t", words: "amounts or per cent" },
   { keys: "h", words: "hide library frames" },
   { keys: "i", words: "show idle threads" },
   { keys: "r", words: "merge recursion" },

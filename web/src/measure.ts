@@ -43,6 +43,10 @@ export function countWord(sampled: boolean): string {
   return sampled ? "samples" : "calls";
 }
 
+/** What became of a thing that takes less, or more, than before. */
+export const lessWord = (): string => (memoryMeasure.value ? "less" : "faster");
+export const moreWord = (): string => (memoryMeasure.value ? "more" : "slower");
+
 /** Allocated in the chosen range of time: what was freed in it does not count. */
 function rangeWords(name: string): string {
   if (name === "total") return "allocated in this time";

@@ -8,7 +8,7 @@ import type { Answer } from "../answer";
 import { useAnswer } from "../asking";
 import { css, differenceColor, pixel, textOn } from "../colors";
 import { viewKeys } from "../keys";
-import { amount, figure } from "../measure";
+import { amount, figure, lessWord, moreWord } from "../measure";
 import { functionName, Place, shortName } from "../names";
 import { share } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
@@ -367,7 +367,7 @@ function Toolbar({ pair }: { pair: Pair }): JSX.Element {
         {[-1, -0.5, 0, 0.5, 1].map((change) => (
           <i style={{ background: css(differenceColor(change, dark.value)) }} />
         ))}
-        faster to slower
+        {lessWord()} to {moreWord()}
       </span>
     </div>
   );
@@ -375,7 +375,7 @@ function Toolbar({ pair }: { pair: Pair }): JSX.Element {
 
 function Totals({ difference }: { difference: Difference }): JSX.Element {
   const { wholeBefore, wholeAfter } = difference;
-  const words = wholeAfter > wholeBefore ? "slower" : "faster";
+  const words = wholeAfter > wholeBefore ? moreWord() : lessWord();
   return (
     <p class="totals">
       <b>{amount(wholeBefore)}</b> before, <b>{amount(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
@@ -414,7 +414,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
       {difference && <Totals difference={difference} />}
       {difference && <Flame pair={pair} difference={difference} />}
       {difference && <Changes pair={pair} difference={difference} />}
-      <p class="status">a frame is as wide as the longer of both; blue is faster, orange slower</p>
+      <p class="status">a frame is as wide as the longer of both; blue is {lessWord()}, orange {moreWord()}</p>
     </div>
   );
 }

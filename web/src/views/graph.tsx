@@ -310,8 +310,8 @@ function Choices({ recording, drawn }: { recording: Recording; drawn: Drawn | nu
       <label>
         colour{" "}
         <select value={bySelf.value ? "self" : "total"} onChange={(event) => (bySelf.value = event.currentTarget.value === "self")}>
-          <option value="total">total time</option>
-          <option value="self">self time</option>
+          <option value="total">total</option>
+          <option value="self">self</option>
         </select>
       </label>
       <span class="space" />
