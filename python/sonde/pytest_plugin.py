@@ -38,11 +38,19 @@ def format_size(size):
     return None
 
 
+def frames_of_test(stack):
+    """The frames below those of pytest itself."""
+    for place, frame in enumerate(stack.frames):
+        if frame.function == "pytest_pyfunc_call":
+            return stack.frames[:place]
+    return stack.frames
+
+
 def format_stacks(stacks, title):
     lines = [title]
     for stack in stacks[:LISTED]:
         lines.append(f"    - {format_size(stack.bytes)} in {stack.count} blocks allocated here:")
-        lines.extend("        {}:{}:{}".format(*frame) for frame in stack.frames)
+        lines.extend("        {}:{}:{}".format(*frame) for frame in frames_of_test(stack))
     if len(stacks) > LISTED:
         lines.append(f"    … and {len(stacks) - LISTED} more stacks")
     return "\n".join(lines)
