@@ -308,6 +308,13 @@ static void finish_panel(struct chart *chart, uint32_t at)
     axis_make_wide(&panel->axis, panel->kind, low, high + HEADROOM * (high - low), VALUE_MARKS);
 }
 
+static int by_peak(const void *left, const void *right)
+{
+    const struct chart_curve *a = left, *b = right;
+    double one = a->has_peak ? a->peak.value : -INFINITY, other = b->has_peak ? b->peak.value : -INFINITY;
+    return (one < other) - (one > other);
+}
+
 int chart_finish(struct chart *chart, const struct chart_options *options, unsigned time_marks,
                  struct err *err)
 {
@@ -318,6 +325,8 @@ int chart_finish(struct chart *chart, const struct chart_options *options, unsig
         if (make_label(chart, &chart->curves[i], parts, err) != 0 ||
             finish_curve(chart, &chart->curves[i], options, err) != 0)
             return -1;
+    if (chart->curve_count > CHART_NAMED_MAX)
+        qsort(chart->curves, chart->curve_count, sizeof *chart->curves, by_peak);
     for (uint32_t i = 0; i < chart->panel_count; i++)
         finish_panel(chart, i);
     return 0;

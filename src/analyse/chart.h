@@ -64,7 +64,7 @@ struct chart_panel {
 };
 
 struct chart {
-    struct chart_curve *curves;
+    struct chart_curve *curves; /* as they were added; more than can be named: the highest first */
     uint32_t curve_count;
     struct chart_panel *panels;
     uint32_t panel_count;
@@ -79,6 +79,8 @@ struct chart {
     char *command; /* of the first recording; NULL = unknown */
     struct axis time;
 };
+
+#define CHART_NAMED_MAX 12 /* curves, or functions, that a legend has room for */
 
 struct chart_options {
     const char *const *counters; /* names; none = those that count bytes, or else all */

@@ -19,7 +19,6 @@
 #define PANEL_MIN         80 /* height */
 #define AXIS_HEIGHT       30 /* for the texts of the time axis */
 #define ROW               19 /* of the legend */
-#define LEGEND_MAX        12 /* rows */
 #define SWATCH            24
 #define MARK_WIDTH        90 /* of a text at the time axis */
 #define COLUMNS_PER_PIXEL 2
@@ -229,7 +228,7 @@ static int put_panels(struct chart_frame *frame, double top, double bottom, stru
 
 static uint32_t rows_of(uint32_t count)
 {
-    return count > LEGEND_MAX ? LEGEND_MAX : count;
+    return count > CHART_NAMED_MAX ? CHART_NAMED_MAX : count;
 }
 
 /* The row that says how many are not named; only when there are. */
@@ -237,7 +236,7 @@ static void put_more(struct chart_frame *frame, uint32_t count, double x, double
 {
     struct sheet_font font = {frame->look->soft, 12, false, SHEET_START};
     struct bytes text = {0};
-    bytes_putf(&text, "and %u more", count - (LEGEND_MAX - 1));
+    bytes_putf(&text, "and %u more", count - (CHART_NAMED_MAX - 1));
     sheet_text(frame->sheet, font, x + SWATCH + 8, y, ended(&text));
     bytes_clear(&text);
 }
@@ -280,13 +279,13 @@ static void put_legend(struct chart_frame *frame, double y)
     uint32_t curves = rows_of(chart->curve_count), functions = rows_of(chart->function_count);
     double right = frame->sheet->width - MARGIN, split = functions ? MARGIN + (right - MARGIN) * 0.62 : right;
     for (uint32_t i = 0; i < curves; i++) {
-        if (i == LEGEND_MAX - 1 && chart->curve_count > LEGEND_MAX)
+        if (i == CHART_NAMED_MAX - 1 && chart->curve_count > CHART_NAMED_MAX)
             put_more(frame, chart->curve_count, MARGIN, y + ROW * i);
         else
             put_curve_row(frame, i, y + ROW * i, split - 12);
     }
     for (uint32_t i = 0; i < functions; i++) {
-        if (i == LEGEND_MAX - 1 && chart->function_count > LEGEND_MAX)
+        if (i == CHART_NAMED_MAX - 1 && chart->function_count > CHART_NAMED_MAX)
             put_more(frame, chart->function_count, split, y + ROW * i);
         else
             put_function_row(frame, i, split, y + ROW * i);

@@ -264,7 +264,7 @@ static void put_swatch(const struct chart *chart, const struct chart_text_style 
                        struct bytes *out)
 {
     bool dots = !style->ascii && (chart->curve_count == 1 || style->color);
-    char sign[2] = {signs[at % (sizeof signs - 1)], '\0'};
+    char sign[3] = {signs[at % (sizeof signs - 1)], ' ', '\0'};
     put_style(style, CURVE_STYLE + at % COLORS, out);
     bytes_put_text(out, dots ? "━━" : sign);
     put_style(style, CANVAS_PLAIN, out);
@@ -274,7 +274,9 @@ static void put_swatch(const struct chart *chart, const struct chart_text_style 
 static void put_legend(const struct chart *chart, const struct chart_text_style *style, struct bytes *out)
 {
     struct terminal terminal = {.width = style->columns, .color = style->color};
-    for (uint32_t i = 0; i < chart->curve_count; i++) {
+    bool many = chart->curve_count > CHART_NAMED_MAX;
+    uint32_t named = many ? CHART_NAMED_MAX - 1 : chart->curve_count;
+    for (uint32_t i = 0; i < named; i++) {
         struct bytes text = {0};
         bytes_putf(&text, "%s: ", chart->curves[i].label);
         chart_put_facts(chart, &chart->curves[i], &text);
@@ -283,6 +285,8 @@ static void put_legend(const struct chart *chart, const struct chart_text_style 
         terminal_wrap(&terminal, text.failed ? "" : (const char *)text.data, 3, 3, out);
         bytes_clear(&text);
     }
+    if (many)
+        bytes_putf(out, "   and %u more\n", chart->curve_count - named);
 }
 
 /* What is not ASCII is words from recordings, or the micro sign. */
