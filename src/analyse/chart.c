@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/chart_curve.h"
+#include "analyse/chart_spans.h"
 #include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -141,15 +142,17 @@ static int find_panel(struct chart *chart, const struct measure *measure, uint32
 
 /* ---- curves ---- */
 
+/* "4100 python run.py"; of what was imported there may be less. */
 static char *process_label(const struct recording *recording, uint32_t id)
 {
     const struct process *process = &recording->processes[id];
-    struct bytes text = {0};
-    if (id && process->pid)
-        bytes_putf(&text, "%llu", (unsigned long long)process->pid);
     const char *command = id ? recording_text(recording, process->command) : "";
-    if (*command)
-        bytes_putf(&text, "%s%.*s", text.size ? " " : "", COMMAND_BYTES, command);
+    unsigned long long pid = id ? process->pid : 0;
+    struct bytes text = {0};
+    if (!*command && id)
+        bytes_putf(&text, "%s %llu", process->parent ? "child" : "process", pid);
+    else
+        bytes_putf(&text, pid ? "%llu %.*s" : "%.0llu%.*s", pid, COMMAND_BYTES, command);
     return text_of(&text);
 }
 
@@ -175,30 +178,29 @@ static int add_curve(struct chart *chart, const struct recording *recording, uin
 static int add_file(struct chart *chart, const struct recording *recording, const char *name, struct err *err)
 {
     GROW(chart->files, chart->file_count, err);
-    GROW(chart->file_levels, chart->file_count, err);
     const char *command = recording_meta(recording, "command");
     if (!command && recording->processes_count > 1)
         command = recording_text(recording, recording->processes[1].command);
     if (!chart->file_count && command && *command && !(chart->command = strdup(command)))
         return err_set(err, "out of memory for the plot");
-    chart->file_levels[chart->file_count] = 0;
-    chart->files[chart->file_count] = strdup(name);
-    return chart->files[chart->file_count++] ? 0 : err_set(err, "out of memory for the plot");
+    chart->files[chart->file_count] = (struct chart_file){.name = strdup(name)};
+    return chart->files[chart->file_count++].name ? 0 : err_set(err, "out of memory for the plot");
 }
 
 int chart_add(struct chart *chart, const struct recording *recording, const char *name,
               const struct chart_options *options, struct err *err)
 {
-    uint64_t origin_ns = series_axis(recording).begin_ns;
+    uint64_t origin_ns = series_axis(recording).begin_ns, regions_ns = chart_spans_start(recording);
     uint32_t before = chart->curve_count;
     bool only_bytes = has_bytes(recording);
+    origin_ns = regions_ns < origin_ns && options->functions ? regions_ns : origin_ns;
     int result = add_file(chart, recording, name, err);
     for (uint32_t id = 1; id < recording->counters_count && result == 0; id++)
         if (is_chosen(recording, id, options, only_bytes) && series_of(recording, id).count)
             result = add_curve(chart, recording, id, origin_ns, err);
     if (result == 0 && chart->curve_count == before)
         return fail_without(recording, name, err);
-    return result;
+    return result == 0 && options->functions ? chart_spans_add(chart, recording, origin_ns, err) : result;
 }
 
 /* ---- labels ---- */
@@ -213,9 +215,9 @@ static const char *plain_name(const char *path)
 static const char *file_label(const struct chart *chart, uint32_t file)
 {
     for (uint32_t i = 0; i < chart->file_count; i++)
-        if (i != file && strcmp(plain_name(chart->files[i]), plain_name(chart->files[file])) == 0)
-            return chart->files[file];
-    return plain_name(chart->files[file]);
+        if (i != file && strcmp(plain_name(chart->files[i].name), plain_name(chart->files[file].name)) == 0)
+            return chart->files[file].name;
+    return plain_name(chart->files[file].name);
 }
 
 static const char *counter_label(const char *name)
@@ -233,30 +235,27 @@ static const char *counter_label(const char *name)
     return name;
 }
 
-struct parts {
-    bool files, processes, counters; /* there are several */
-};
-
-static struct parts parts_of(const struct chart *chart)
+/* What tells the curves apart; whether there are several counters is the result. */
+static bool look_for_differences(struct chart *chart)
 {
-    struct parts parts = {.files = chart->file_count > 1};
+    bool counters = false;
     for (uint32_t i = 1; i < chart->curve_count; i++) {
         const struct chart_curve *one = &chart->curves[i - 1], *other = &chart->curves[i];
-        parts.processes |= one->file == other->file && strcmp(one->process, other->process) != 0;
-        parts.counters |= strcmp(one->counter, other->counter) != 0;
+        if (one->file == other->file && strcmp(one->process, other->process) != 0)
+            chart->files[one->file].processes = true;
+        counters |= strcmp(one->counter, other->counter) != 0;
     }
-    return parts;
+    return counters;
 }
 
-static int make_label(const struct chart *chart, struct chart_curve *curve, struct parts parts,
-                      struct err *err)
+static int make_label(const struct chart *chart, struct chart_curve *curve, bool counters, struct err *err)
 {
     struct bytes text = {0};
-    if (parts.files)
+    if (chart->file_count > 1)
         bytes_put_text(&text, file_label(chart, curve->file));
-    if (parts.processes && *curve->process)
+    if (chart->files[curve->file].processes && *curve->process)
         bytes_putf(&text, "%s%s", text.size ? ", " : "", curve->process);
-    if (parts.counters || !text.size)
+    if (counters || !text.size)
         bytes_putf(&text, "%s%s", text.size ? ", " : "", counter_label(curve->counter));
     curve->label = text_of(&text);
     return curve->label ? 0 : err_set(err, "out of memory for the plot");
@@ -320,15 +319,16 @@ int chart_finish(struct chart *chart, const struct chart_options *options, unsig
 {
     double to_s = isfinite(options->to_s) ? options->to_s : last_time(chart);
     axis_make(&chart->time, AXIS_SECONDS, options->from_s, to_s, time_marks);
-    struct parts parts = parts_of(chart);
+    bool counters = look_for_differences(chart);
     for (uint32_t i = 0; i < chart->curve_count; i++)
-        if (make_label(chart, &chart->curves[i], parts, err) != 0 ||
+        if (make_label(chart, &chart->curves[i], counters, err) != 0 ||
             finish_curve(chart, &chart->curves[i], options, err) != 0)
             return -1;
     if (chart->curve_count > CHART_NAMED_MAX)
         qsort(chart->curves, chart->curve_count, sizeof *chart->curves, by_peak);
     for (uint32_t i = 0; i < chart->panel_count; i++)
         finish_panel(chart, i);
+    chart_spans_cut(chart, chart->time.low, chart->time.high);
     return 0;
 }
 
@@ -343,14 +343,13 @@ void chart_clear(struct chart *chart)
     for (uint32_t i = 0; i < chart->panel_count; i++)
         free(chart->panels[i].title);
     for (uint32_t i = 0; i < chart->file_count; i++)
-        free(chart->files[i]);
+        free(chart->files[i].name);
     free(chart->curves);
     free(chart->panels);
     free(chart->functions);
     strings_clear(&chart->names);
     free(chart->spans);
     free(chart->files);
-    free(chart->file_levels);
     free(chart->command);
     *chart = (struct chart){0};
 }
@@ -370,9 +369,22 @@ void chart_put_value(const struct chart_panel *panel, double value, struct bytes
         bytes_put_text(out, "/s");
 }
 
-static void put_slope(const struct chart_panel *panel, const struct trend *trend, struct bytes *out)
+void chart_put_peak(const struct chart *chart, const struct chart_curve *curve, struct bytes *out)
 {
-    bytes_putf(out, "; slope %s", trend->per_second > 0 ? "+" : "");
+    if (!curve->has_peak) {
+        bytes_put_text(out, "no value in this window");
+        return;
+    }
+    bytes_put_text(out, "peak ");
+    chart_put_value(&chart->panels[curve->panel], curve->peak.value, out);
+    bytes_putf(out, " at %s", axis_value_text(AXIS_SECONDS, curve->peak.time_s).text);
+}
+
+void chart_put_slope(const struct chart *chart, const struct chart_curve *curve, struct bytes *out)
+{
+    const struct chart_panel *panel = &chart->panels[curve->panel];
+    const struct trend *trend = &curve->trend;
+    bytes_putf(out, "slope %s", trend->per_second > 0 ? "+" : "");
     chart_put_value(panel, trend->per_second, out);
     bytes_put_text(out, "/s (95 %: ");
     chart_put_value(panel, trend->low, out);
@@ -381,18 +393,4 @@ static void put_slope(const struct chart_panel *panel, const struct trend *trend
     bytes_put_text(out, trend->low <= 0 && trend->high >= 0 ? "/s, so it may be none) from " : "/s) from ");
     bytes_putf(out, "%s to %s", axis_value_text(AXIS_SECONDS, trend->from_s).text,
                axis_value_text(AXIS_SECONDS, trend->to_s).text);
-}
-
-void chart_put_facts(const struct chart *chart, const struct chart_curve *curve, struct bytes *out)
-{
-    const struct chart_panel *panel = &chart->panels[curve->panel];
-    if (!curve->has_peak) {
-        bytes_put_text(out, "no value in this window");
-        return;
-    }
-    bytes_put_text(out, "peak ");
-    chart_put_value(panel, curve->peak.value, out);
-    bytes_putf(out, " at %s", axis_value_text(AXIS_SECONDS, curve->peak.time_s).text);
-    if (curve->trend.found)
-        put_slope(panel, &curve->trend, out);
 }

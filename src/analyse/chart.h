@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "analyse/axis.h"
 #include "analyse/trend.h"
@@ -50,7 +51,8 @@ struct chart_span {
 
 /* All spans of one name. */
 struct chart_function {
-    uint32_t name; /* a string of the chart's names */
+    uint32_t name;   /* a string of the chart's names */
+    uint32_t number; /* its own place */
     uint32_t count;
     double total_s;
 };
@@ -63,6 +65,12 @@ struct chart_panel {
     uint32_t highest; /* the curve with the highest peak; UINT32_MAX = none */
 };
 
+struct chart_file {
+    char *name;     /* as it was named */
+    uint32_t lanes; /* of its spans, which lie below one another where they are nested or in other threads */
+    bool processes; /* it has curves of several */
+};
+
 struct chart {
     struct chart_curve *curves; /* as they were added; more than can be named: the highest first */
     uint32_t curve_count;
@@ -73,8 +81,7 @@ struct chart {
     uint32_t function_count;
     struct chart_span *spans;
     uint32_t span_count;
-    char **files;          /* as they were named */
-    uint32_t *file_levels; /* how deep their spans are nested; 0 = they have none */
+    struct chart_file *files; /* as they were added */
     uint32_t file_count;
     char *command; /* of the first recording; NULL = unknown */
     struct axis time;
@@ -102,6 +109,13 @@ static inline const char *chart_function_name(const struct chart *chart, uint32_
     return strings_text(&chart->names, chart->functions[function].name);
 }
 
+/* Without its module, where there is little room. */
+static inline const char *chart_function_short_name(const struct chart *chart, uint32_t function)
+{
+    const char *name = chart_function_name(chart, function), *dot = strrchr(name, '.');
+    return dot && dot[1] ? dot + 1 : name;
+}
+
 /* The curve in at most 4 points for each of `columns` equal pieces of the time axis, without losing a highest or lowest
  * value: as a new array that the caller frees. */
 struct chart_point *chart_thin(const struct chart *chart, const struct chart_curve *curve, unsigned columns,
@@ -109,7 +123,9 @@ struct chart_point *chart_thin(const struct chart *chart, const struct chart_cur
 
 /* "812 MiB", "1.5 MiB/s". */
 void chart_put_value(const struct chart_panel *panel, double value, struct bytes *out);
-/* What a reader of the picture wants to know of the curve: "peak 812 MiB at 3.20 s", and the slope. */
-void chart_put_facts(const struct chart *chart, const struct chart_curve *curve, struct bytes *out);
+/* "peak 812 MiB at 3.20 s" */
+void chart_put_peak(const struct chart *chart, const struct chart_curve *curve, struct bytes *out);
+/* Of a curve that has a trend: "slope +2.02 MiB/s (95 %: 1.98 MiB/s to 2.41 MiB/s) from 0 s to 60.0 s". */
+void chart_put_slope(const struct chart *chart, const struct chart_curve *curve, struct bytes *out);
 
 #endif

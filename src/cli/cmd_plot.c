@@ -118,12 +118,11 @@ static int read_chart(const struct input_paths *paths, const struct chart_option
 /* The title that was given, else what was run, else what is read. */
 static void put_title(const struct plot_values *values, const struct chart *chart, struct bytes *title)
 {
-    if (values->title)
-        bytes_put_text(title, values->title);
-    else if (chart->command && chart->file_count == 1)
-        bytes_put_text(title, chart->command);
-    for (uint32_t i = 0; !title->size && !values->title && i < chart->file_count; i++)
-        bytes_putf(title, "%s%s", i ? ", " : "", chart->files[i]);
+    bool named = values->title || (chart->command && chart->file_count == 1);
+    if (named)
+        bytes_put_text(title, values->title ? values->title : chart->command);
+    for (uint32_t i = 0; !named && i < chart->file_count; i++)
+        bytes_putf(title, "%s%s", i ? ", " : "", chart->files[i].name);
     bytes_put_u8(title, 0);
 }
 

@@ -6,6 +6,7 @@
 #include "analyse/chart.h"
 #include "base/bytes.h"
 #include "export/heat.h"
+#include "export/letters.h"
 #include "export/sheet.h"
 
 #define LANE         19
@@ -90,7 +91,7 @@ static uint32_t lane_of(const struct chart *chart, const struct chart_span *span
 {
     uint32_t lane = span->level;
     for (uint32_t file = 0; file < span->file && lane < LANES_MAX; file++)
-        lane += chart->file_levels[file];
+        lane += chart->files[file].lanes;
     return lane < LANES_MAX ? lane : LANES_MAX;
 }
 
@@ -98,8 +99,19 @@ double chart_functions_lanes_height(const struct chart *chart)
 {
     uint32_t lanes = 0;
     for (uint32_t file = 0; file < chart->file_count && lanes < LANES_MAX; file++)
-        lanes += chart->file_levels[file];
+        lanes += chart->files[file].lanes;
     return lanes ? LANES_GAP + LANE * (lanes < LANES_MAX ? lanes : LANES_MAX) : 0;
+}
+
+static void put_lane_name(struct chart_frame *frame, const struct chart_span *span, uint32_t color,
+                          struct sheet_point at, double width)
+{
+    const char *name = chart_function_name(frame->chart, span->function);
+    struct sheet_font font = {heat_text_on(color), 11, false, SHEET_START};
+    if (letters_width(name, font.size) > width)
+        name = chart_function_short_name(frame->chart, span->function);
+    if (width > 16)
+        sheet_text_fit(frame->sheet, font, at.x, at.y, width, name);
 }
 
 void chart_functions_put_lanes(struct chart_frame *frame, double top)
@@ -118,10 +130,7 @@ void chart_functions_put_lanes(struct chart_frame *frame, double top)
         double y = top + LANES_GAP + lane * LANE, width = fmax(end - x, NARROW);
         put_name(frame, span);
         sheet_box(frame->sheet, color, 1, x, y, width > 2 ? width - 0.5 : width, LANE - 2);
-        struct sheet_font font = {heat_text_on(color), 11, false, SHEET_START};
-        if (width > 24)
-            sheet_text_fit(frame->sheet, font, x + 4, y + 12.5, width - 8,
-                           chart_function_name(chart, span->function));
+        put_lane_name(frame, span, color, (struct sheet_point){x + 4, y + 12.5}, width - 8);
     }
     sheet_name(frame->sheet, NULL);
 }

@@ -246,18 +246,23 @@ static void put_curve_row(struct chart_frame *frame, uint32_t at, double y, doub
     const struct chart_curve *curve = &frame->chart->curves[at];
     struct sheet_font font = {frame->look->ink, 12, false, SHEET_START};
     struct sheet_pen pen = curve_pen(frame->look, at);
-    struct bytes facts = {0};
-    double x = MARGIN + SWATCH + 8, half = (right - x) * 0.5;
+    struct bytes peak = {0}, slope = {0};
+    double x = MARGIN + SWATCH + 8;
     pen.width = 3;
     sheet_segment(frame->sheet, pen, MARGIN, y - 4, MARGIN + SWATCH, y - 4);
-    chart_put_facts(frame->chart, curve, &facts);
-    const char *words = ended(&facts);
-    double room = fmax(right - x - letters_width(words, font.size) - 12, half);
+    chart_put_peak(frame->chart, curve, &peak);
+    const char *words = ended(&peak);
+    double room = fmax(right - x - letters_width(words, font.size) - 12, (right - x) / 2);
     sheet_text_fit(frame->sheet, font, x, y, room, curve->label);
-    x += fmin(letters_width(curve->label, font.size), room) + 12;
+    double after = x + fmin(letters_width(curve->label, font.size), room) + 12;
     font.color = frame->look->soft;
-    sheet_text_fit(frame->sheet, font, x, y, right - x, words);
-    bytes_clear(&facts);
+    sheet_text_fit(frame->sheet, font, after, y, right - after, words);
+    if (curve->trend.found) {
+        chart_put_slope(frame->chart, curve, &slope);
+        sheet_text_fit(frame->sheet, font, x, y + ROW, right - x, ended(&slope));
+    }
+    bytes_clear(&peak);
+    bytes_clear(&slope);
 }
 
 static void put_function_row(struct chart_frame *frame, uint32_t at, double x, double y)
@@ -266,11 +271,26 @@ static void put_function_row(struct chart_frame *frame, uint32_t at, double x, d
     struct sheet_font font = {frame->look->ink, 12, false, SHEET_START};
     struct bytes text = {0};
     sheet_box(frame->sheet, chart_functions_color(frame, at), 1, x + SWATCH - 12, y - 10, 12, 12);
-    bytes_putf(&text, "%s  %u×, %s", chart_function_name(frame->chart, at), function->count,
+    bytes_putf(&text, "%s: %u×, %s", chart_function_name(frame->chart, at), function->count,
                axis_value_text(AXIS_SECONDS, function->total_s).text);
     sheet_text_fit(frame->sheet, font, x + SWATCH + 8, y, frame->sheet->width - MARGIN - x - SWATCH - 8,
                    ended(&text));
     bytes_clear(&text);
+}
+
+/* Slopes have lines of their own. */
+static bool has_slopes(const struct chart *chart)
+{
+    for (uint32_t i = 0; i < chart->curve_count; i++)
+        if (chart->curves[i].trend.found)
+            return true;
+    return false;
+}
+
+static double legend_height(const struct chart *chart)
+{
+    double curves = rows_of(chart->curve_count) * (has_slopes(chart) ? 2 : 1);
+    return ROW * fmax(curves, rows_of(chart->function_count)) + MARGIN;
 }
 
 static void put_legend(struct chart_frame *frame, double y)
@@ -278,11 +298,12 @@ static void put_legend(struct chart_frame *frame, double y)
     const struct chart *chart = frame->chart;
     uint32_t curves = rows_of(chart->curve_count), functions = rows_of(chart->function_count);
     double right = frame->sheet->width - MARGIN, split = functions ? MARGIN + (right - MARGIN) * 0.62 : right;
+    double curve_row = ROW * (has_slopes(chart) ? 2 : 1);
     for (uint32_t i = 0; i < curves; i++) {
         if (i == CHART_NAMED_MAX - 1 && chart->curve_count > CHART_NAMED_MAX)
-            put_more(frame, chart->curve_count, MARGIN, y + ROW * i);
+            put_more(frame, chart->curve_count, MARGIN, y + curve_row * i);
         else
-            put_curve_row(frame, i, y + ROW * i, split - 12);
+            put_curve_row(frame, i, y + curve_row * i, split - 12);
     }
     for (uint32_t i = 0; i < functions; i++) {
         if (i == CHART_NAMED_MAX - 1 && chart->function_count > CHART_NAMED_MAX)
@@ -298,8 +319,7 @@ int chart_sheet_draw(const struct chart *chart, const struct chart_style *style,
                      struct err *err)
 {
     const struct chart_look *look = chart_look_find(style->dark);
-    uint32_t curves = rows_of(chart->curve_count), functions = rows_of(chart->function_count);
-    double legend = ROW * (curves > functions ? curves : functions) + MARGIN;
+    double legend = legend_height(chart);
     struct chart_frame frame = {.sheet = sheet,
                                 .chart = chart,
                                 .look = look,

@@ -17,5 +17,6 @@ void deflated_put(struct bytes *out, const void *data, size_t size)
 
 uint32_t deflated_checksum(uint32_t before, const void *data, size_t size)
 {
-    return (uint32_t)crc32_z(before, data, size);
+    return size ? (uint32_t)crc32_z(before, data, size)
+                : before; /* zlib begins again when there are no data */
 }

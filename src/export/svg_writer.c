@@ -125,7 +125,7 @@ int svg_writer_write(const struct sheet *sheet, const char *title, struct bytes 
     bytes_putf(out, " viewBox=\"0 0 %g %g\" role=\"img\" stroke-linecap=\"round\" stroke-linejoin=\"round\" ",
                sheet->width, sheet->height);
     bytes_put_text(out, "font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\" "
-                        "style=\"font-variant-numeric: tabular-nums; white-space: pre\">\n");
+                        "style=\"font-variant-numeric: tabular-nums\">\n");
     put_title(out, title);
     bytes_putf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n", sheet->background);
     for (uint32_t i = 0; i < sheet->shape_count; i++)

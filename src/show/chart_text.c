@@ -174,9 +174,11 @@ static void put_span(struct plot *plot, const struct chart_span *span, unsigned 
     }
     for (unsigned column = from + 1; column < to; column++)
         canvas_put(&plot->canvas, row, column, style, plot->canvas.ascii ? "-" : "─");
+    const char *name = chart_function_name(plot->chart, span->function);
+    if (canvas_columns(name) > to - from - 1)
+        name = chart_function_short_name(plot->chart, span->function);
     if (to - from > 4)
-        canvas_put_fit(&plot->canvas, row, from + 1, to - from - 1, style,
-                       chart_function_name(plot->chart, span->function));
+        canvas_put_fit(&plot->canvas, row, from + 1, to - from - 1, style, name);
     canvas_put(&plot->canvas, row, from, style, span->cut_start ? "<" : "[");
     canvas_put(&plot->canvas, row, to, style, span->cut_end ? ">" : "]");
 }
@@ -184,7 +186,7 @@ static void put_span(struct plot *plot, const struct chart_span *span, unsigned 
 /* Rows of functions below the axis: those of one file, as deep as there is room. */
 static unsigned levels_of(const struct chart *chart)
 {
-    unsigned levels = chart->span_count ? chart->file_levels[chart->spans[0].file] : 0;
+    unsigned levels = chart->span_count ? chart->files[chart->spans[0].file].lanes : 0;
     return levels < LEVELS_MAX ? levels : LEVELS_MAX;
 }
 
@@ -279,7 +281,11 @@ static void put_legend(const struct chart *chart, const struct chart_text_style 
     for (uint32_t i = 0; i < named; i++) {
         struct bytes text = {0};
         bytes_putf(&text, "%s: ", chart->curves[i].label);
-        chart_put_facts(chart, &chart->curves[i], &text);
+        chart_put_peak(chart, &chart->curves[i], &text);
+        if (chart->curves[i].trend.found) {
+            bytes_put_text(&text, "; ");
+            chart_put_slope(chart, &chart->curves[i], &text);
+        }
         bytes_put_u8(&text, 0);
         put_swatch(chart, style, i, out);
         terminal_wrap(&terminal, text.failed ? "" : (const char *)text.data, 3, 3, out);

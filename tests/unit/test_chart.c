@@ -387,7 +387,7 @@ static void test_a_window_beside_the_values_is_empty(void **state)
     add_value(&recording, rss, 1, 2);
     struct chart chart = finish(&recording, &options);
     assert_false(chart.curves[0].has_peak);
-    chart_put_facts(&chart, &chart.curves[0], &facts);
+    chart_put_peak(&chart, &chart.curves[0], &facts);
     assert_memory_equal(facts.data, "no value in this window", facts.size);
     draw_all(&chart, false, false);
     bytes_clear(&facts);
