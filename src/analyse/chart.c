@@ -301,7 +301,7 @@ static void finish_panel(struct chart *chart, uint32_t at)
     bool empty = low > high;
     if (empty)
         low = high = 0;
-    if (low < RISEN * high || empty)
+    if (low < RISEN * high || low == high)
         low = fmin(low, 0);
     high = fmax(high, low < 0 ? 0 : high);
     axis_make_wide(&panel->axis, panel->kind, low, high + HEADROOM * (high - low), VALUE_MARKS);

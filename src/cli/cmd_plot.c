@@ -115,6 +115,22 @@ static int read_chart(const struct input_paths *paths, const struct chart_option
     return 0;
 }
 
+/* Every counter that was asked for is in one of the files. */
+static int check_counters(const struct option_list *names, const struct chart *chart, struct err *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        uint32_t at = 0;
+        while (at < chart->curve_count && strcmp(chart->curves[at].counter, names->items[i]) != 0)
+            at++;
+        if (at == chart->curve_count)
+            return err_set(
+                err,
+                "--counter: no file has values of '%s'; 'sonde report --json' lists what a recording counts",
+                names->items[i]);
+    }
+    return 0;
+}
+
 /* The title that was given, else what was run, else what is read. */
 static void put_title(const struct plot_values *values, const struct chart *chart, struct bytes *title)
 {
@@ -211,6 +227,8 @@ static int run(void *parsed, int argc, char **argv)
         result = input_expand(argc, argv, &paths, &err);
     if (result == 0)
         result = read_chart(&paths, &chosen, &chart, &err);
+    if (result == 0)
+        result = check_counters(&values->counters, &chart, &err);
     if (result == 0)
         result = draw(values, format, &style, &chosen, &chart, &err);
     chart_clear(&chart);
