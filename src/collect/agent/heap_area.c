@@ -1,5 +1,7 @@
 #include "collect/agent/heap_area.h"
 
+#include "collect/agent/native_area.h"
+
 #define ALIGNMENT 128u
 
 static uint64_t align(uint64_t at)
@@ -9,7 +11,7 @@ static uint64_t align(uint64_t at)
 
 /* Where the tables lie; both sides compute the same. */
 struct places {
-    uint64_t nodes_at, records_at, rings_at, total_bytes;
+    uint64_t nodes_at, records_at, rings_at, native_at, total_bytes;
 };
 
 static struct places place(const struct heap_area_limits *limits)
@@ -17,8 +19,9 @@ static struct places place(const struct heap_area_limits *limits)
     struct places places = {.nodes_at = align(sizeof(struct heap_area))};
     places.records_at = align(places.nodes_at + (uint64_t)limits->nodes * sizeof(struct heap_node));
     places.rings_at = align(places.records_at + (uint64_t)limits->records * sizeof(struct heap_record));
-    places.total_bytes =
-        places.rings_at + (uint64_t)limits->rings * HEAP_AREA_RING_EVENTS * sizeof(struct heap_event);
+    places.native_at =
+        align(places.rings_at + (uint64_t)limits->rings * HEAP_AREA_RING_EVENTS * sizeof(struct heap_event));
+    places.total_bytes = places.native_at + (limits->native ? sizeof(struct native_area) : 0);
     return places;
 }
 
@@ -27,7 +30,7 @@ uint64_t heap_area_bytes(const struct heap_area_limits *limits)
     return place(limits).total_bytes;
 }
 
-bool heap_area_limits_within(uint64_t bytes, bool log, struct heap_area_limits *limits)
+bool heap_area_limits_within(uint64_t bytes, bool log, bool native, struct heap_area_limits *limits)
 {
     *limits = (struct heap_area_limits){
         .nodes = HEAP_AREA_NODES, .records = HEAP_AREA_RECORDS, .rings = log ? HEAP_AREA_RINGS : 0};
@@ -36,7 +39,10 @@ bool heap_area_limits_within(uint64_t bytes, bool log, struct heap_area_limits *
         limits->records /= 2;
         limits->rings -= limits->rings / 2;
     }
-    return heap_area_bytes(limits) <= bytes;
+    if (heap_area_bytes(limits) > bytes)
+        return false;
+    limits->native = native;
+    return true;
 }
 
 void heap_area_format(struct heap_area *area, const struct heap_area_limits *limits, uint64_t pid,
@@ -49,6 +55,7 @@ void heap_area_format(struct heap_area *area, const struct heap_area_limits *lim
     area->nodes_at = places.nodes_at;
     area->records_at = places.records_at;
     area->rings_at = places.rings_at;
+    area->native_at = places.native_at;
     area->total_bytes = places.total_bytes;
     area->pid = pid;
     area->start_ticks = now.ticks;
@@ -68,7 +75,7 @@ bool heap_area_look(struct heap_area_view *view, struct heap_area *area, uint64_
     struct heap_area_limits limits = area->limits;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (limits.nodes > HEAP_AREA_NODES || limits.records > HEAP_AREA_RECORDS ||
-        limits.rings > HEAP_AREA_RINGS || place(&limits).total_bytes != size)
+        limits.rings > HEAP_AREA_RINGS || limits.native > 1 || place(&limits).total_bytes != size)
         return false;
     const struct places places = place(&limits);
     const char *start = (const char *)area;
@@ -77,5 +84,7 @@ bool heap_area_look(struct heap_area_view *view, struct heap_area *area, uint64_
                                     .nodes = (const void *)(start + places.nodes_at),
                                     .records = (const void *)(start + places.records_at),
                                     .rings = (const void *)(start + places.rings_at)};
+    if (limits.native)
+        view->native = (void *)((char *)area + places.native_at);
     return true;
 }

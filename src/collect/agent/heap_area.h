@@ -31,6 +31,7 @@ enum {
 /* How many rows there is room for. */
 struct heap_area_limits {
     uint32_t nodes, records, rings;
+    uint32_t native; /* 1 = a native_area (native_area.h) follows the tables */
 };
 
 /* What a record counts in: counts of sampled blocks are fractions. */
@@ -54,13 +55,20 @@ struct heap_thread_row {
     char name[16];
 };
 
-/* One frame of a stack; a thread's root has code 0 and parent 0. */
+/* One frame of a stack; a thread's root has parent 0. With native stacks a record belongs to a pair of two paths below one
+ * root: that of the Python frames and that of the native ones. */
+enum heap_node_kind {
+    HEAP_NODE_PYTHON, /* code: row; offset: of the instruction, in bytes */
+    HEAP_NODE_ENTRY,  /* the same, called from C */
+    HEAP_NODE_NATIVE, /* code and offset: the upper and the lower half of the address */
+    HEAP_NODE_PAIR,   /* parent: the Python path; offset: node of the native path */
+};
 struct heap_node {
     uint32_t parent, thread;
-    uint32_t code;   /* row */
-    int32_t offset;  /* of the instruction, in bytes */
+    uint32_t code;
+    int32_t offset;
     uint32_t record; /* the first of its records; 0 = none */
-    uint32_t reserved;
+    uint32_t kind;   /* enum heap_node_kind */
 };
 
 /* What one allocator gave at one stack. Counts are in 1/HEAP_AREA_COUNT_UNIT. live = bytes - freed - freed by others. */
@@ -90,7 +98,7 @@ struct heap_area {
     uint64_t magic;
     uint64_t total_bytes;
     struct heap_area_limits limits;
-    uint64_t nodes_at, records_at, rings_at; /* byte offsets of the tables */
+    uint64_t nodes_at, records_at, rings_at, native_at; /* byte offsets of the tables */
     uint64_t pid;
     uint64_t start_ticks, start_ns; /* one reading of both clocks */
     double ns_per_tick;             /* 0 = ticks are the machine's counter: to be calibrated by the reader */
@@ -122,8 +130,8 @@ struct heap_area {
     struct code_rows codes;
 };
 
-/* The limits that fit into so many bytes; false when it cannot be done. */
-bool heap_area_limits_within(uint64_t bytes, bool log, struct heap_area_limits *limits);
+/* The limits that fit into so many bytes; false when it cannot be done. Native stacks come on top, if wanted. */
+bool heap_area_limits_within(uint64_t bytes, bool log, bool native, struct heap_area_limits *limits);
 uint64_t heap_area_bytes(const struct heap_area_limits *limits);
 /* Makes zeroed memory of heap_area_bytes(limits) an area. */
 void heap_area_format(struct heap_area *area, const struct heap_area_limits *limits, uint64_t pid,
@@ -150,6 +158,13 @@ static inline struct heap_event *heap_area_ring(struct heap_area *area, uint32_t
     return (struct heap_event *)((char *)area + area->rings_at) + (size_t)(ring - 1) * HEAP_AREA_RING_EVENTS;
 }
 
+/* NULL when there is none. */
+struct native_area;
+static inline struct native_area *heap_area_native(struct heap_area *area)
+{
+    return area->limits.native ? (struct native_area *)((char *)area + area->native_at) : NULL;
+}
+
 /* The reader's side. Where the tables lie is settled once: the program may overwrite the header at any time. */
 struct heap_area_view {
     struct heap_area *area;
@@ -157,6 +172,7 @@ struct heap_area_view {
     const struct heap_node *nodes;
     const struct heap_record *records;
     const struct heap_event *rings;
+    struct native_area *native; /* NULL = none */
 };
 /* False when the header is not sound for a mapping of `size` bytes. */
 bool heap_area_look(struct heap_area_view *view, struct heap_area *area, uint64_t size);

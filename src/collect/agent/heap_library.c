@@ -16,6 +16,7 @@
 
 static const struct agent *agent;
 static struct stack_reader interpreter;
+static bool follows_allocators;
 
 static struct heap_area *open_area(void)
 {
@@ -23,7 +24,7 @@ static struct heap_area *open_area(void)
     const struct session *session = agent->session;
     int fd;
     if (!heap_area_limits_within(announcement_allowed_bytes(session->memory_bytes), session->heap_log,
-                                 &limits))
+                                 session->native, &limits))
         return NULL;
     uint64_t bytes = heap_area_bytes(&limits);
     struct heap_area *area = announcement_map(bytes, &fd);
@@ -46,6 +47,7 @@ static void fork_child(void)
 static int start_tracker(struct heap_area *area, const struct heap_settings *settings)
 {
     heap_wrappers_init();
+    follows_allocators = settings->python_allocators;
     return heap_tracker_start(area, settings, settings->python_allocators ? 4 : heap_wrappers_shift());
 }
 
@@ -82,7 +84,8 @@ static const char *python_runs(void)
     const char *why = heap_python_read(&interpreter);
     if (!why)
         heap_python_call_at_end();
-    if (!why && agent && agent->session->heap_python)
+    heap_tracker_await_native();
+    if (!why && follows_allocators)
         heap_python_follow_allocators();
     return why;
 }

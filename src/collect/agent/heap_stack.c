@@ -25,6 +25,8 @@ void heap_stack_reader_init(struct heap_stack_reader *reader, const struct stack
         .code_instructions = objects ? 0 : layout->code_instructions,
         .scale = layout_minor(layout) == 9 ? 1 : 2,
         .cframes = layout->chain == LAYOUT_CFRAMES,
+        .entry = layout->frame_entry == LAYOUT_ABSENT ? 0 : layout->frame_entry,
+        .always_from_c = objects,
         .first_foreign_owner = layout_minor(layout) >= 12 ? LAYOUT_OWNED_BY_C : UINT8_MAX,
     };
 }
@@ -58,6 +60,19 @@ static int32_t offset_of(const struct heap_stack_reader *reader, const struct he
     return offset < 0 ? -2 : offset;
 }
 
+static inline uint8_t byte_at(uint64_t address)
+{
+    return *(const uint8_t *)(uintptr_t)address;
+}
+
+static bool is_called_from_c(const struct heap_stack *stack, const struct heap_stack_reader *reader,
+                             uint32_t place)
+{
+    if (reader->entry)
+        return byte_at(stack->frames[place].frame + reader->entry);
+    return reader->always_from_c || (place && stack->frames[place - 1].is_foreign);
+}
+
 /* What is called by the frame below it, which is done already. */
 static void name_frame(struct heap_stack *stack, const struct heap_stack_reader *reader, uint32_t place,
                        uint32_t root)
@@ -65,14 +80,15 @@ static void name_frame(struct heap_stack *stack, const struct heap_stack_reader 
     struct heap_stack_frame *frame = &stack->frames[place];
     uint32_t parent = place ? stack->frames[place - 1].node : root;
     uint64_t code = word_at(frame->frame + reader->code) & reader->code_mask;
-    bool foreign = reader->owner &&
-                   *(const uint8_t *)(uintptr_t)(frame->frame + reader->owner) >= reader->first_foreign_owner;
+    frame->is_foreign = reader->owner && byte_at(frame->frame + reader->owner) >= reader->first_foreign_owner;
     frame->code = code;
-    frame->row =
-        foreign ? 0 : code_rows_find(&reader->tree->area->codes, &reader->interpreter->process, code);
-    frame->node =
-        foreign ? parent : heap_tree_child(reader->tree, parent, frame->row, offset_of(reader, frame));
+    frame->node = parent;
     *place_of(stack, frame->frame) = (uint16_t)place;
+    if (frame->is_foreign)
+        return;
+    frame->row = code_rows_find(&reader->tree->area->codes, &reader->interpreter->process, code);
+    frame->node = heap_tree_python(reader->tree, parent, frame->row, offset_of(reader, frame),
+                                   is_called_from_c(stack, reader, place));
 }
 
 /* The outermost of the frames up to `top` that is not where it was; `top` + 1 when all are. UINT32_MAX when they are not

@@ -30,7 +30,8 @@ enum {
 struct heap_stack_frame {
     uint64_t frame, instruction;
     uint64_t code;
-    uint32_t row; /* of the code; 0 = this frame is only where C code called Python */
+    bool is_foreign; /* no Python function's: it marks where C code called the next one */
+    uint32_t row;    /* of the code */
     uint32_t node;
 };
 
@@ -54,6 +55,8 @@ struct heap_stack_reader {
     int32_t scale;              /* of those: bytes for each */
     bool cframes;
     uint8_t first_foreign_owner; /* from this on a frame is no Python function's */
+    uint32_t entry;              /* 3.11: of the byte that says that C called it; 0 = none */
+    bool always_from_c;          /* up to 3.10 */
 };
 
 void heap_stack_reader_init(struct heap_stack_reader *reader, const struct stack_reader *interpreter,

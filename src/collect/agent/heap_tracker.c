@@ -7,10 +7,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
+#include "collect/agent/heap_native.h"
 #include "collect/agent/heap_ranges.h"
 #include "collect/agent/heap_rings.h"
 #include "collect/agent/heap_stack.h"
@@ -18,8 +20,9 @@
 #include "collect/agent/own_memory.h"
 #include "collect/agent/stack_sample.h"
 
-#define LIKELY(condition) __builtin_expect((condition), 1)
-#define STOP_TRIES        10000 /* turns left to others, until threads have left the tracker */
+#define LIKELY(condition)  __builtin_expect((condition), 1)
+#define NATIVE_PATIENCE_MS 500
+#define STOP_TRIES         10000 /* turns left to others, until threads have left the tracker */
 
 HEAP_TRACKER_TLS int64_t heap_tracker_countdown;
 HEAP_TRACKER_TLS uint32_t heap_tracker_nested;
@@ -36,7 +39,9 @@ struct counting_thread {
     int64_t last_countdown;           /* as it was then: nothing was allocated since if it still is */
     uint32_t node, allocator, record; /* the last ones */
     uint64_t random;
+    uint32_t python, native_node, pair; /* the last pair of paths */
     struct heap_stack stack;
+    struct heap_native native;
 };
 
 static HEAP_TRACKER_TLS struct counting_thread *own;
@@ -49,6 +54,7 @@ static struct {
     struct heap_tree tree;
     struct heap_stack_reader reader;
     struct stack_reader *interpreter;
+    struct native_walker walker; /* without an area: no native stacks */
     uint32_t generation;
     uint8_t shift;
     bool never;
@@ -56,6 +62,7 @@ static struct {
     bool has_key;
     struct heap_area *(*open)(void); /* not NULL: there is no area yet */
     uint32_t opening;
+    uint64_t inherited_pid; /* of the process that forked this one; 0 = none */
 } heap;
 
 /* ---- threads ---- */
@@ -237,11 +244,25 @@ static inline void change_live(struct heap_area *area, int64_t bytes)
         raise_peak(area, (uint64_t)live);
 }
 
+static inline uint32_t find_pair(struct counting_thread *thread, uint32_t python)
+{
+    uint32_t native = heap_native_node(&thread->native, &heap.walker, &heap.tree, thread->root);
+    if (thread->python == python && thread->native_node == native && thread->pair)
+        return thread->pair;
+    thread->python = python;
+    thread->native_node = native;
+    return thread->pair = heap_tree_pair(&heap.tree, python, native);
+}
+
+static inline uint32_t find_node(struct counting_thread *thread)
+{
+    uint32_t python = heap_stack_node(&thread->stack, &heap.reader, thread->root);
+    return heap.walker.area && heap.reader.interpreter ? find_pair(thread, python) : python;
+}
+
 static inline uint32_t find_record(struct counting_thread *thread, enum heap_allocator allocator)
 {
-    uint32_t node = thread->root;
-    if (heap.settings.stacks)
-        node = heap_stack_node(&thread->stack, &heap.reader, thread->root);
+    uint32_t node = heap.settings.stacks ? find_node(thread) : thread->root;
     if (thread->node == node && thread->allocator == allocator)
         return thread->record;
     thread->record = heap_tree_record(&heap.tree, node, allocator);
@@ -493,6 +514,19 @@ void heap_tracker_unmapped(const void *memory, size_t bytes)
 
 /* ---- the whole ---- */
 
+/* A forked child begins with the rows of its parent. */
+static void start_native(struct heap_area *area)
+{
+    struct native_area *native = heap_area_native(area);
+    if (!native)
+        return;
+    if (heap.inherited_pid)
+        native_stack_after_fork(&heap.walker, native, heap.inherited_pid);
+    else
+        native_stack_init(&heap.walker, native);
+    heap_native_init();
+}
+
 int heap_tracker_start(struct heap_area *area, const struct heap_settings *settings, uint8_t shift)
 {
     if (heap.area || !heap_tree_open(&heap.tree, area))
@@ -512,6 +546,7 @@ int heap_tracker_start(struct heap_area *area, const struct heap_settings *setti
     area->sample_bytes = settings->sample_bytes;
     heap_tracker_counts_all = !settings->sample_bytes;
     heap_tracker_read_python(heap.interpreter);
+    start_native(area);
     __atomic_store_n(&heap.area, area, __ATOMIC_SEQ_CST);
     return 0;
 }
@@ -558,6 +593,13 @@ void heap_tracker_read_python(struct stack_reader *interpreter)
         heap.reader.interpreter = NULL;
 }
 
+void heap_tracker_await_native(void)
+{
+    const struct timespec wait = {.tv_nsec = 1000000};
+    for (int ms = 0; heap.walker.area && ms < NATIVE_PATIENCE_MS && !native_stack_ready(&heap.walker); ms++)
+        syscall(SYS_nanosleep, &wait, NULL);
+}
+
 void heap_tracker_program_ends(void)
 {
     struct heap_area *area = heap.area;
@@ -591,7 +633,9 @@ void heap_tracker_after_fork(struct heap_area *(*open)(void))
     heap_blocks_reset();
     heap_ranges_reset();
     memset(heap_tracker_filter, 0, sizeof heap_tracker_filter);
-    own_memory_unmap(inherited, inherited->total_bytes);
+    heap.inherited_pid = inherited->pid;
+    if (!heap.walker.area) /* the rows are read until there are own ones */
+        own_memory_unmap(inherited, inherited->total_bytes);
     heap_tracker_countdown = 0;
     heap.open = open;
     if (!open)

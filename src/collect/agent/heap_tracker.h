@@ -65,6 +65,8 @@ int64_t heap_tracker_live_bytes(void);
 const int64_t *heap_tracker_growth(void);
 /* Stacks have Python frames from now on; NULL: no more. */
 void heap_tracker_read_python(struct stack_reader *interpreter);
+/* Waits a little until the recorder has read this process's code, if native stacks are wanted. */
+void heap_tracker_await_native(void);
 /* The program has ended: remembers what is alive. */
 void heap_tracker_program_ends(void);
 

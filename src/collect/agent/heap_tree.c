@@ -48,37 +48,63 @@ uint32_t heap_tree_root(struct heap_tree *tree, uint32_t thread)
     return add_node(tree, &node);
 }
 
-static uint32_t place_of(const struct heap_tree *tree, uint32_t parent, uint32_t code, int32_t offset)
+static uint32_t place_of(const struct heap_tree *tree, const struct heap_node *wanted)
 {
-    uint64_t key = ((uint64_t)parent << 32 | code) * 0x9e3779b97f4a7c15u;
-    key = (key ^ (uint32_t)offset) * 0xff51afd7ed558ccdu;
+    uint64_t key = ((uint64_t)wanted->parent << 32 | wanted->code) * 0x9e3779b97f4a7c15u;
+    key = (key ^ (uint32_t)wanted->offset ^ (uint64_t)wanted->kind << 40) * 0xff51afd7ed558ccdu;
     return (uint32_t)(key >> 32) & tree->index_mask;
 }
 
-uint32_t heap_tree_child(struct heap_tree *tree, uint32_t parent, uint32_t code, int32_t offset)
+static bool is_same(const struct heap_node *node, const struct heap_node *wanted)
+{
+    return node->parent == wanted->parent && node->code == wanted->code && node->offset == wanted->offset &&
+           node->kind == wanted->kind;
+}
+
+static uint32_t find_child(struct heap_tree *tree, struct heap_node wanted)
 {
     const struct heap_node *nodes = heap_area_nodes(tree->area);
-    uint32_t at = place_of(tree, parent, code, offset), row = 0;
+    uint32_t at = place_of(tree, &wanted), row = 0;
     for (uint32_t probes = 0; probes < PROBES_MAX; probes++, at = (at + 1) & tree->index_mask) {
         uint32_t found = __atomic_load_n(&tree->index[at], __ATOMIC_ACQUIRE);
-        if (found) {
-            const struct heap_node *node = &nodes[found];
-            if (node->parent == parent && node->code == code && node->offset == offset)
-                return found;
+        if (found && is_same(&nodes[found], &wanted))
+            return found;
+        if (found)
             continue;
-        }
-        const struct heap_node node = {
-            .parent = parent, .thread = nodes[parent].thread, .code = code, .offset = offset};
+        wanted.thread = nodes[wanted.parent].thread;
         if (!row)
-            row = add_node(tree, &node);
+            row = add_node(tree, &wanted);
         if (!row)
-            return parent;
+            return wanted.parent;
         /* Another thread may take the place first: the next one will do. */
         if (__atomic_compare_exchange_n(&tree->index[at], &found, row, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
             return row;
     }
-    return row ? row : parent;
+    return row ? row : wanted.parent;
+}
+
+uint32_t heap_tree_python(struct heap_tree *tree, uint32_t parent, uint32_t code, int32_t offset,
+                          bool called_from_c)
+{
+    return find_child(tree, (struct heap_node){.parent = parent,
+                                               .code = code,
+                                               .offset = offset,
+                                               .kind = called_from_c ? HEAP_NODE_ENTRY : HEAP_NODE_PYTHON});
+}
+
+uint32_t heap_tree_native(struct heap_tree *tree, uint32_t parent, uint64_t address)
+{
+    return find_child(tree, (struct heap_node){.parent = parent,
+                                               .code = (uint32_t)(address >> 32),
+                                               .offset = (int32_t)(uint32_t)address,
+                                               .kind = HEAP_NODE_NATIVE});
+}
+
+uint32_t heap_tree_pair(struct heap_tree *tree, uint32_t python, uint32_t native)
+{
+    return find_child(
+        tree, (struct heap_node){.parent = python, .offset = (int32_t)native, .kind = HEAP_NODE_PAIR});
 }
 
 uint32_t heap_tree_record(struct heap_tree *tree, uint32_t node, uint32_t allocator)

@@ -25,7 +25,11 @@ void heap_tree_close(struct heap_tree *tree);
 /* A new root, for a thread. 0 when the table is full. */
 uint32_t heap_tree_root(struct heap_tree *tree, uint32_t thread);
 /* The child of a node for this frame, made when it is new; the node itself when the table is full. */
-uint32_t heap_tree_child(struct heap_tree *tree, uint32_t parent, uint32_t code, int32_t offset);
+uint32_t heap_tree_python(struct heap_tree *tree, uint32_t parent, uint32_t code, int32_t offset,
+                          bool called_from_c);
+uint32_t heap_tree_native(struct heap_tree *tree, uint32_t parent, uint64_t address);
+/* The node of a stack that has both kinds of frames. */
+uint32_t heap_tree_pair(struct heap_tree *tree, uint32_t python, uint32_t native);
 /* What an allocator gives at this node, made when it is new; 0 when the table is full. */
 uint32_t heap_tree_record(struct heap_tree *tree, uint32_t node, uint32_t allocator);
 

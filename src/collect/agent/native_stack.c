@@ -159,6 +159,24 @@ bool native_stack_of_context(struct native_walker *walker, struct native_slot *s
     return walk(walker, slot, &registers, ranges, count, head);
 }
 
+void native_stack_walk(struct native_walker *walker, struct own_stack *own,
+                       const struct walk_native_registers *registers, struct walk_native_stack *stack)
+{
+    uint64_t stack_pointer = registers->value[REGISTER_RSP];
+    const struct modules *modules = table_of(walker);
+    struct memory loaded = memory_own();
+    bool is_own = own_stack_holds(own, stack_pointer);
+    const struct walk_native_range range = {stack_pointer, is_own ? own->high : stack_pointer,
+                                            (const uint8_t *)(uintptr_t)stack_pointer};
+    const struct walk_native_memory memory = {
+        .ranges = &range, .range_count = 1, .load = load_safely, .context = &loaded};
+    stack->count = 0;
+    stack->met_unmapped = false;
+    stack->end = WALK_NATIVE_STUCK;
+    if (modules)
+        walk_native(stack, registers, modules, &memory, &walker->cache);
+}
+
 bool native_stack_of_registers(struct native_walker *walker, struct native_slot *slot,
                                const struct walk_native_registers *registers, struct native_head *head)
 {

@@ -41,6 +41,9 @@ bool native_stack_of_registers(struct native_walker *walker, struct native_slot 
                                const struct walk_native_registers *registers, struct native_head *head);
 bool native_stack_of_sleeper(struct native_walker *walker, struct native_slot *slot, uint32_t pid,
                              uint32_t tid, struct native_head *head);
+/* The calling thread's own, from registers that it has just read; where the table is missing, it is empty. */
+void native_stack_walk(struct native_walker *walker, struct own_stack *own,
+                       const struct walk_native_registers *registers, struct walk_native_stack *stack);
 /* What was packed last is in the ring, and the next stack is told as a difference from it; or it is not. */
 void native_stack_keep(struct native_slot *slot, const struct native_head *head);
 void native_stack_drop(struct native_walker *walker, const struct native_head *head);

@@ -52,7 +52,7 @@ static struct heap_area *open_area(int *fd)
     struct heap_area_limits limits;
     const struct session *session = &attached.session;
     uint64_t most_bytes = announcement_allowed_bytes(session->memory_bytes);
-    if (!heap_area_limits_within(most_bytes, session->heap_log, &limits))
+    if (!heap_area_limits_within(most_bytes, session->heap_log, session->native, &limits))
         return NULL;
     attached.area_bytes = heap_area_bytes(&limits);
     struct heap_area *area = announcement_map(attached.area_bytes, fd);

@@ -192,7 +192,7 @@ static int begin_counting(bool python_allocators, char *why, size_t why_bytes)
     struct heap_area_limits limits;
     const struct heap_settings settings = {.stacks = true, .python_allocators = python_allocators};
     struct heap_area *area =
-        heap_area_limits_within(AREA_BYTES, false, &limits) ? map(heap_area_bytes(&limits)) : NULL;
+        heap_area_limits_within(AREA_BYTES, false, false, &limits) ? map(heap_area_bytes(&limits)) : NULL;
     if (!area) {
         snprintf(why, why_bytes, "not enough address space to count allocations (512 MiB are reserved)");
         return -1;

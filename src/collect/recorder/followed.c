@@ -88,14 +88,38 @@ static void *map_memory(const struct session_hello *hello, int fd)
     return NULL;
 }
 
-static void open_samples(struct followed *followed, const struct followed_origin *origin,
-                         struct native_files *files)
+static void open_native(struct followed *followed, struct native_area *native,
+                        const struct followed_origin *origin, struct native_files *files)
 {
-    struct native_area *native = native_area_of(followed->memory);
     const struct native_space *parent =
         native && native->forked_from && origin->forker ? origin->forker->space : NULL;
     if (native)
         followed->space = native_space_new(files, native, (uint32_t)followed->pid, followed->id, parent);
+}
+
+static struct heap_drain_code find_code(void *space, uint64_t address)
+{
+    struct native_code found = native_space_find(space, address);
+    return (struct heap_drain_code){found.code, (uint8_t)found.kind};
+}
+
+static void open_heap(struct followed *followed, const struct followed_origin *origin,
+                      struct native_files *files)
+{
+    struct heap_area_view view;
+    if (!heap_area_look(&view, followed->memory, followed->memory_bytes))
+        return;
+    open_native(followed, view.native, origin, files);
+    followed->heap_drain =
+        heap_drain_new(followed->memory, followed->memory_bytes, files->writer, followed->id);
+    if (followed->heap_drain && followed->space)
+        heap_drain_set_native(followed->heap_drain, find_code, followed->space);
+}
+
+static void open_samples(struct followed *followed, const struct followed_origin *origin,
+                         struct native_files *files)
+{
+    open_native(followed, native_area_of(followed->memory), origin, files);
     followed->sample_drain = sample_drain_new(followed->memory, files->writer, followed->id, followed->space);
 }
 
@@ -160,7 +184,7 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
     if (hello->message == SESSION_SAMPLES)
         open_samples(followed, origin, files);
     else if (hello->message == SESSION_HEAP)
-        followed->heap_drain = heap_drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
+        open_heap(followed, origin, files);
     else
         followed->drain = drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
     followed->pidfd = (int)syscall(SYS_pidfd_open, origin->pid, 0);

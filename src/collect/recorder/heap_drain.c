@@ -8,18 +8,29 @@
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
 #include "collect/recorder/code_names.h"
+#include "collect/recorder/native_merge.h"
 #include "store/writer.h"
 
-#define POINT_NS    20000000u /* between two looks at the size of the heap, at first */
-#define POINTS_STEP 4096      /* after so many they become twice as rare */
-#define ROWS_NS     1000000000u
-#define ROWS_STEP   (1u << 18) /* likewise of the stacks: some megabytes */
-#define UNMAPPED    UINT32_MAX
+#define POINT_NS        20000000u /* between two looks at the size of the heap, at first */
+#define POINTS_STEP     4096      /* after so many they become twice as rare */
+#define ROWS_NS         1000000000u
+#define ROWS_STEP       (1u << 18) /* likewise of the stacks: some megabytes */
+#define PATH_MAX_FRAMES 4096       /* of a stack */
+#define UNMAPPED        UINT32_MAX
 
 /* What one allocator gave at one stack of the file. Stacks that differ in an instruction but not in a line are one. */
 struct drained_stack {
     struct heap_row now;
     struct heap_row written; /* last; `at_ns` 0 = not yet */
+};
+
+/* What merging one stack needs. */
+struct merging {
+    uint32_t python_count, native_count;
+    struct heap_node python[PATH_MAX_FRAMES], native[PATH_MAX_FRAMES]; /* innermost first */
+    uint32_t codes[PATH_MAX_FRAMES];
+    uint8_t kinds[PATH_MAX_FRAMES], entries[PATH_MAX_FRAMES];
+    struct native_merge_frame frames[2 * PATH_MAX_FRAMES];
 };
 
 struct written_size {
@@ -45,6 +56,9 @@ struct heap_drain {
     int64_t last_point;
     bool end_written;
     uint64_t senseless;
+    struct merging *merging; /* NULL = no native stacks */
+    heap_drain_find *find;
+    void *find_context;
 };
 
 static void add_counter(struct heap_drain *drain)
@@ -88,8 +102,16 @@ void heap_drain_free(struct heap_drain *drain)
     free(drain->nodes);
     free(drain->stack_of);
     free(drain->stacks);
+    free(drain->merging);
     map_clear(&drain->stack_index);
     free(drain);
+}
+
+void heap_drain_set_native(struct heap_drain *drain, heap_drain_find *find, void *context)
+{
+    drain->merging = calloc(1, sizeof *drain->merging);
+    drain->find = find;
+    drain->find_context = context;
 }
 
 /* ---- threads and stacks ---- */
@@ -119,6 +141,78 @@ static uint32_t thread_id(struct heap_drain *drain, uint32_t row)
     return drain->threads[row];
 }
 
+static struct heap_node read_node(const struct heap_drain *drain, uint32_t row)
+{
+    struct heap_node node = drain->view.nodes[row];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return node;
+}
+
+static uint32_t add_python(struct heap_drain *drain, uint32_t parent, const struct heap_node *from)
+{
+    const struct node node = {.parent = parent,
+                              .code = code_names_id(&drain->code_names, from->code),
+                              .line = code_names_line(&drain->code_names, from->code, from->offset)};
+    return writer_node(drain->writer, &node);
+}
+
+/* The frames of a path, innermost first, without its root. False when the rows make no sense. */
+static bool list_path(const struct heap_drain *drain, uint32_t row, struct heap_node *frames, uint32_t *count)
+{
+    for (*count = 0; row;) {
+        struct heap_node node =
+            row < drain->view.limits.nodes ? read_node(drain, row) : (struct heap_node){0};
+        if (!node.thread || (node.parent && node.parent >= row) || *count == PATH_MAX_FRAMES)
+            return false;
+        if (!node.parent)
+            return true;
+        frames[(*count)++] = node;
+        row = node.parent;
+    }
+    return false;
+}
+
+static void find_codes(struct heap_drain *drain, struct merging *merging)
+{
+    for (uint32_t i = 0; i < merging->native_count; i++) {
+        const struct heap_node *node = &merging->native[i];
+        uint64_t address = (uint64_t)node->code << 32 | (uint32_t)node->offset;
+        struct heap_drain_code found = drain->find(drain->find_context, address);
+        merging->codes[i] = found.code;
+        merging->kinds[i] = found.kind;
+    }
+    for (uint32_t i = 0; i < merging->python_count; i++)
+        merging->entries[i] = merging->python[i].kind == HEAP_NODE_ENTRY;
+}
+
+/* Python and native frames as one stack of the file. */
+static uint32_t add_pair(struct heap_drain *drain, const struct heap_node *pair)
+{
+    struct merging *merging = drain->merging;
+    bool agrees;
+    uint32_t id = 0;
+    if (!merging || !list_path(drain, pair->parent, merging->python, &merging->python_count) ||
+        !list_path(drain, (uint32_t)pair->offset, merging->native, &merging->native_count))
+        return UNMAPPED;
+    find_codes(drain, merging);
+    const struct native_merge_stacks stacks = {.native = merging->kinds,
+                                               .native_count = merging->native_count,
+                                               .native_is_whole = true,
+                                               .python = merging->entries,
+                                               .python_count = merging->python_count,
+                                               .python_is_whole = true};
+    for (size_t left = native_merge(&stacks, merging->frames, &agrees); left-- > 0;) {
+        const struct native_merge_frame *frame = &merging->frames[left];
+        if (frame->is_python) {
+            id = add_python(drain, id, &merging->python[frame->index]);
+        } else {
+            const struct node node = {.parent = id, .code = merging->codes[frame->index]};
+            id = writer_node(drain->writer, &node);
+        }
+    }
+    return id;
+}
+
 /* The file's node; UNMAPPED when the rows make no sense. Parents come before their children. */
 static uint32_t node_id(struct heap_drain *drain, uint32_t row)
 {
@@ -126,19 +220,15 @@ static uint32_t node_id(struct heap_drain *drain, uint32_t row)
         return UNMAPPED;
     if (drain->nodes[row])
         return drain->nodes[row] - 1;
-    struct heap_node from = drain->view.nodes[row];
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    struct heap_node from = read_node(drain, row);
     uint32_t id = 0;
-    if (from.parent || from.code) {
-        uint32_t parent = from.parent < row ? node_id(drain, from.parent) : UNMAPPED;
-        if (parent == UNMAPPED)
-            return UNMAPPED;
-        const struct node node = {.parent = parent,
-                                  .code = code_names_id(&drain->code_names, from.code),
-                                  .line = code_names_line(&drain->code_names, from.code, from.offset)};
-        id = writer_node(drain->writer, &node);
+    if (from.kind == HEAP_NODE_PAIR) {
+        id = add_pair(drain, &from);
+    } else if (from.parent) {
+        id = from.parent < row ? node_id(drain, from.parent) : UNMAPPED;
+        id = id == UNMAPPED ? id : add_python(drain, id, &from);
     }
-    drain->nodes[row] = id + 1;
+    drain->nodes[row] = id == UNMAPPED ? 0 : id + 1;
     return id;
 }
 

@@ -18,6 +18,17 @@ struct heap_area;
 struct heap_drain;
 struct writer;
 
+/* The code at a native address, which is less by one where it is one that a function returns to; a function, so that a
+ * process that reads its own area need not know of files. */
+struct heap_drain_code {
+    uint32_t code;
+    uint8_t kind; /* enum native_merge_kind */
+};
+typedef struct heap_drain_code heap_drain_find(void *context, uint64_t address);
+
+/* Where an area has native stacks: how these are told. */
+void heap_drain_set_native(struct heap_drain *drain, heap_drain_find *find, void *context);
+
 /* NULL when memory ran out or the area's header makes no sense for a mapping of so many bytes. The area stays the
  * caller's and must outlive the drain. */
 struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct writer *writer,
