@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,9 +66,24 @@ static size_t early_bytes(const void *block)
     return bytes;
 }
 
+/* 1 at our own library, 2 at the C library: objects come in the order in which functions are looked for. The address of
+ * a function does not tell: in a program it may be that of its own stub. */
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *here)
+{
+    (void)size;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
+        uint64_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uint64_t)here >= low &&
+            (uint64_t)here - low < info->dlpi_phdr[i].p_memsz)
+            return 1;
+    }
+    return slash && strncmp(slash, "/libc.so", 8) == 0 ? 2 : 0;
+}
+
 bool heap_wrappers_are_first(void)
 {
-    return dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc;
+    return dl_iterate_phdr(look_at_object, (void *)heap_wrappers_init) == 1;
 }
 
 /* Preloaded, we stand before the next functions; loaded later, behind them. */
