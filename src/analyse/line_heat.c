@@ -16,10 +16,17 @@ struct heating {
     bool *timed; /* by code */
 };
 
+/* Samples and timers name a function apart: who sees it from outside does not know its module. */
+static bool is_same(const struct recording *recording, uint32_t code, uint32_t other)
+{
+    const struct code *a = &recording->codes[code], *b = &recording->codes[other];
+    return code == other || (a->file == b->file && a->line == b->line && a->name == b->name);
+}
+
 static bool is_there(const struct heating *heating, uint32_t code)
 {
     return heating->recording->codes[code].file == heating->of.file &&
-           (!heating->of.code || heating->of.code == code);
+           (!heating->of.code || is_same(heating->recording, heating->of.code, code));
 }
 
 /* The line of a node there; 0 = it is elsewhere, not known, or better known. */
@@ -126,6 +133,30 @@ static int build(const struct heating *heating, const struct selection *selectio
     return result;
 }
 
+/* Whether the function was timed under another id. `first` and `last` enclose the codes that were timed. */
+static bool is_timed_elsewhere(const struct heating *heating, uint32_t code, uint32_t first, uint32_t last)
+{
+    for (uint32_t other = first; other <= last; other++)
+        if (heating->timed[other] && is_same(heating->recording, other, code))
+            return true;
+    return false;
+}
+
+static void find_timed(const struct heating *heating)
+{
+    const struct recording *recording = heating->recording;
+    uint32_t first = UINT32_MAX, last = 0;
+    for (uint32_t i = 0; i < recording->lines_count; i++) {
+        uint32_t code = recording->lines[i].code;
+        heating->timed[code] = true;
+        first = code < first ? code : first;
+        last = code > last ? code : last;
+    }
+    for (uint32_t code = 1; last && code < recording->codes_count; code++)
+        if (!heating->timed[code] && recording->codes[code].file == heating->of.file)
+            heating->timed[code] = is_timed_elsewhere(heating, code, first, last);
+}
+
 int line_heat_build(const struct recording *recording, const struct selection *selection,
                     struct line_heat_of of, struct line_heat *heat, struct err *err)
 {
@@ -133,9 +164,8 @@ int line_heat_build(const struct recording *recording, const struct selection *s
     struct heating heating = {recording, of, calloc((size_t)recording->codes_count + 1, sizeof(bool))};
     if (!heating.timed)
         return err_set(err, "not enough memory for the lines of a file");
-    bool is_memory = measure_is_memory(measure_of(recording, selection));
-    for (uint32_t i = 0; !is_memory && i < recording->lines_count; i++)
-        heating.timed[recording->lines[i].code] = true;
+    if (!measure_is_memory(measure_of(recording, selection)))
+        find_timed(&heating);
     int result = build(&heating, selection, heat, err);
     free(heating.timed);
     if (result < 0)

@@ -180,6 +180,29 @@ static void heats_lines_by_what_is_exact(void **state)
     recording_clear(&recording);
 }
 
+/* A sampler does not know modules, so it names functions apart from those whose lines were timed. */
+static void heats_a_function_of_two_names_once(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct line_heat heat;
+    make(&recording);
+    struct code seen = recording.codes[MAIN];
+    seen.module = text(&recording, "a");
+    uint32_t code = recording_add_code(&recording, &seen);
+    struct sample_row sample = {
+        .time_ns = 1, .weight_ns = 700, .thread = FIRST, .count = 1, .state = SAMPLE_RUNNING};
+    sample.node = recording_add_node(&recording, &(struct node){.code = code, .line = 2});
+    recording_add_sample(&recording, &sample);
+    struct line_heat_of of = {.file = text(&recording, "a.py"), .code = code};
+    assert_int_equal(line_heat_build(&recording, &(struct selection){0}, of, &heat, NULL), 0);
+    assert_int_equal(heat.count, 3);
+    assert_int_equal(heat.rows[2].total, 500);
+    assert_int_equal(heat.rows[2].hits, 1);
+    line_heat_clear(&heat);
+    recording_clear(&recording);
+}
+
 static bool finds(const struct recording *recording, const char *topic, const char *words)
 {
     struct findings findings;
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test(knows_what_is_not_known),
         cmocka_unit_test(gives_functions_their_times),
         cmocka_unit_test(heats_lines_by_what_is_exact),
+        cmocka_unit_test(heats_a_function_of_two_names_once),
         cmocka_unit_test(says_which_line_is_hot),
         cmocka_unit_test(says_why_there_is_nothing),
         cmocka_unit_test(finds_the_end_of_functions),
