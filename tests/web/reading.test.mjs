@@ -18,6 +18,8 @@ async function print(page) {
         const copy = document.createElement("canvas").getContext("2d");
         if (canvas) copy.drawImage(canvas, canvas.width - 20, canvas.height - 4, 1, 1, 0, 0, 1, 1);
         window.printed = {
+          // Of the graph's lines: dark on paper.
+          lines: document.querySelector(".drawing .edge path")?.getAttribute("stroke"),
           theme: document.documentElement.dataset.theme,
           rows: document.querySelectorAll(".rows .row").length,
           ground: canvas ? copy.getImageData(0, 0, 1, 1).data[0] : 255,
@@ -32,17 +34,23 @@ async function print(page) {
 test("on paper: light, whole tables, no buttons; the screen stays as it was", async (harness) => {
   const recording = harness.golden("sampled.sonde");
   const { functions } = harness.report(recording);
-  const page = await harness.open(harness.html(recording), { colorScheme: "dark" });
-  for (const [view, pages] of [["Overview", 2], ["Table", 2], ["Flame", 1], ["Sunburst", 1], ["Graph", 1], ["Timeline", 1]]) {
+  const page = await harness.open(harness.html(recording), { colorScheme: "dark", hash: "#f=4" });
+  for (const [view, pages] of [["Overview", 2], ["Table", 2], ["Flame", 2], ["Sunburst", 2], ["Graph", 2], ["Timeline", 2]]) {
     await goTo(page, view);
+    if (view === "Graph") await page.waitForSelector(".drawing .node");
     const got = await print(page);
     assert.equal(got.theme, "light", view);
     assert(got.ground > 240, `${view}: the picture's ground is ${got.ground}`);
     assert(got.pages <= pages, `${view}: ${got.pages} pages`);
+    if (view === "Graph") assert.equal(got.lines, "#5b6470");
     if (view === "Table") assert.equal(got.rows, functions.length);
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", view);
   }
   await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 700, height: 1000 }); // as wide as paper: no layout for small screens
+  const box = await page.locator(".inspector").boundingBox();
+  const above = await page.locator("main").boundingBox();
+  assert(box.width > 600 && box.y >= above.y + above.height, "the selected function stands below the view");
   for (const unwanted of ["nav", "header .search", "header button", ".choices", ".strip"])
     for (const one of await page.locator(unwanted).all()) assert(!(await one.isVisible()), unwanted);
 });

@@ -85,6 +85,11 @@ export interface Summary {
   findings: Finding[];
 }
 
+/** How long the run took; 0 = not known. */
+export function durationNs({ meta, begin_ns, end_ns }: Summary): number {
+  return Number(meta.elapsed_ns ?? 0) || Math.max(0, end_ns - begin_ns);
+}
+
 /** As the program calls it, and the system's number. */
 export function threadName(thread: Thread | undefined): string {
   return thread ? `${thread.name || "thread"} ${thread.tid}` : "";

@@ -10,7 +10,7 @@ import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
 import { shortName } from "./names";
 import { count, share, time } from "./numbers";
-import type { Recording, Summary } from "./recording";
+import { durationNs, type Recording, type Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
 import { search, selected, showRecording, taken, theme, thread, titleOf, view } from "./state";
@@ -22,7 +22,7 @@ type OpenFiles = (files: Iterable<File>) => void;
 function headline(summary: Summary): string {
   const parts = [];
   const { meta } = summary;
-  const length = summary.end_ns - summary.begin_ns || Number(meta.elapsed_ns ?? 0);
+  const length = durationNs(summary);
   if (summary.live) parts.push("being recorded");
   if (length > 0) parts.push(time(length));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);

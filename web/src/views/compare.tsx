@@ -114,7 +114,7 @@ function lookOf(pair: Pair, difference: Difference): Look {
     color(rectangle) {
       const row = difference.code[rectangle] - 1;
       if (row < 0) return night ? 0xff3a3532 : 0xffe4e0dc;
-      if (isSelected(difference, row)) return night ? 0xff4fb4ff : 0xff1e8cff;
+      if (isSelected(difference, row)) return night ? 0xfff2f0ee : 0xff2b2724; // orange is slower here
       const isFound = !found || found(nameOf(pair, difference, row));
       return pixel(differenceColor(isFound ? changeOf(difference, rectangle) : 0, night));
     },
@@ -373,11 +373,14 @@ function Toolbar({ pair }: { pair: Pair }): JSX.Element {
   );
 }
 
-function Totals({ difference }: { difference: Difference }): JSX.Element {
+function Totals({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
   const { wholeBefore, wholeAfter } = difference;
   const words = wholeAfter > wholeBefore ? moreWord() : lessWord();
   return (
     <p class="totals">
+      <span class="paper">
+        {titleOf(pair.before)}, then {titleOf(pair.after)}:{" "}
+      </span>
       <b>{amount(wholeBefore)}</b> before, <b>{amount(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
       {wholeBefore > 0 && wholeAfter !== wholeBefore ? `${ratio(wholeBefore, wholeAfter)}, ${words}` : "no change"}
     </p>
@@ -411,7 +414,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
   return (
     <div class="compare">
       <Toolbar pair={pair} />
-      {difference && <Totals difference={difference} />}
+      {difference && <Totals pair={pair} difference={difference} />}
       {difference && <Flame pair={pair} difference={difference} />}
       {difference && <Changes pair={pair} difference={difference} />}
       <p class="status">a frame is as wide as the longer of both; blue is {lessWord()}, orange {moreWord()}</p>

@@ -267,7 +267,8 @@ function Sandwich({ recording }: { recording: Recording }): JSX.Element | null {
 
 /** The thread with the most to see, unless one is chosen. */
 function shownThread(recording: Recording): number {
-  return thread.value || recording.summary.threads[0]?.id || 0;
+  const { busiest_threads, threads } = recording.summary;
+  return thread.value || busiest_threads[0] || threads[0]?.id || 0;
 }
 
 interface TimeLayout extends Layout {
@@ -427,7 +428,7 @@ function Status({ recording }: { recording: Recording }): JSX.Element {
 }
 
 const HINTS = "click: zoom · wheel: zoom · drag: move · c: copy the stack · Esc: the whole";
-const TIME_HINTS = "click: zoom · wheel: zoom · drag: move · drag on the axis, or with shift: select a range · Esc: the whole";
+const TIME_HINTS = "click: zoom · wheel: zoom · drag: move · drag on the axis, or with shift: select a range · i: idle time, too · Esc: the whole";
 
 function searchWords(): string {
   if (!foundWords.value) return "";

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Answer } from "../answer";
 import { useAnswer } from "../asking";
@@ -346,7 +346,8 @@ function Drawing({ drawn: { graph, svg }, recording }: { drawn: Drawn; recording
       viewKeys.value = null;
     };
   }, [svg]);
-  useEffect(
+  // Before the next picture, which may be one on paper.
+  useLayoutEffect(
     () => paint(svg, { graph, recording, night: dark.value, self: bySelf.value }),
     [svg, dark.value, bySelf.value, selected.value, matches.value, functions.value],
   );

@@ -10,7 +10,7 @@ import { amount, memoryMeasure, wholeWords } from "../measure";
 import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, share, time } from "../numbers";
-import type { Finding, Recording, Summary } from "../recording";
+import { durationNs, type Finding, type Recording, type Summary } from "../recording";
 import { arrangement, idle, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
 import { titleOf, view } from "../state";
 import type { ViewProps } from "../views";
@@ -97,9 +97,8 @@ function distinct(texts: string[]): string | undefined {
   return known.length > 4 ? `${known.slice(0, 4).join(", ")} and ${known.length - 4} more` : known.join(", ") || undefined;
 }
 
-function durationOf({ meta, begin_ns, end_ns }: Summary): string | undefined {
-  if (number(meta.elapsed_ns) > 0) return time(number(meta.elapsed_ns));
-  return end_ns > begin_ns ? time(end_ns - begin_ns) : undefined;
+function durationOf(summary: Summary): string | undefined {
+  return durationNs(summary) > 0 ? time(durationNs(summary)) : undefined;
 }
 
 function startedOf({ meta }: Summary): string | undefined {

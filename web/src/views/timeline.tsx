@@ -161,7 +161,7 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
       <Drawn recording={current} whole={[begin_ns, end_ns]} />
       <p class="status">
         {current.summary.timed || !current.summary.threads.length ? "" : "what functions took was added up and has no times · "}
-        wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it
+        wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it · i: idle time, too
       </p>
     </div>
   );
