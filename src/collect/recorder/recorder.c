@@ -9,23 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "collect/agent/arena.h"
 #include "collect/agent/session.h"
-#include "collect/outside/attach.h"
-#include "collect/recorder/counters.h"
-#include "collect/recorder/drain.h"
-#include "collect/recorder/heap_drain.h"
-#include "collect/recorder/hot_functions.h"
-#include "collect/recorder/invitation.h"
-#include "collect/recorder/launch.h"
 #include "collect/recorder/listener.h"
-#include "collect/recorder/native_files.h"
-#include "collect/recorder/observed.h"
-#include "collect/recorder/sample_drain.h"
-#include "collect/recorder/signals.h"
+#include "collect/recorder/recorder_state.h"
+#include "collect/recorder/recorder_sums.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS 100000000u
@@ -38,31 +27,7 @@
 #define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
 #define POLLED_MAX          1024 /* descriptors in one poll; more processes are looked for at checkpoints */
 #define MEMORY_OF_DEAD_NS   60000000000u /* a child that announces itself late still finds its parent */
-#define LINE_COST_NS        25           /* of one timed line: from `make bench` on one machine */
 #define CLOCK_TOLERANCE     0.001        /* a counter that changes its rate by more is not to be trusted */
-
-struct recorder {
-    const struct recorder_options *options;
-    struct recorder_result *result;
-    int listener;
-    struct signals signals;
-    pid_t target;
-    bool target_ended;
-    struct followed *followed;
-    size_t count, capacity;
-    struct clock_pair start;
-    double first_rate; /* ns per tick at the first checkpoint */
-    uint64_t interval_ns, next_ns;
-    uint64_t over_ns;     /* when sampling ends though the program goes on; 0 = it does not */
-    uint64_t progress_ns; /* when it is told next */
-    bool over;
-    struct native_files native_files;
-    struct hot_functions hot;
-    struct attach attach;         /* of a process that ran already */
-    struct invitation invitation; /* of one that was asked to count its own allocations */
-    struct counters counters;
-    struct observed observed; /* of a program that is only looked at */
-};
 
 static struct clock_rate current_rate(const struct recorder *recorder)
 {
@@ -86,60 +51,11 @@ static const struct followed *find_id(const struct recorder *recorder, uint32_t 
     return NULL;
 }
 
-/* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
-static uint64_t call_cost_ns(const struct arena *arena)
-{
-    static const uint8_t costs_ns[] = {
-        [9] = 25, [10] = 40, [11] = 110, [12] = 40, [13] = 40, [14] = 40, [15] = 40};
-    uint32_t minor = arena->python >> 16 & 0xff;
-    return minor < sizeof costs_ns ? costs_ns[minor] : 40;
-}
-
-static void add_native(struct sample_native_counts *sum, const struct sample_native_counts *counts)
-{
-    sum->samples += counts->samples;
-    sum->whole += counts->whole;
-    sum->guessed += counts->guessed;
-    sum->disagreements += counts->disagreements;
-    sum->sleeping += counts->sleeping;
-    sum->sleeping_whole += counts->sleeping_whole;
-}
-
-static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
-{
-    if (memory_bytes > result->memory_bytes)
-        result->memory_bytes = memory_bytes;
-}
-
-static void add_up(struct recorder_result *result, const struct followed *followed)
-{
-    if (followed->sample_drain) {
-        struct sample_counts counts = sample_drain_counts(followed->sample_drain);
-        result->samples += counts.samples;
-        result->errors += counts.errors;
-        result->sampler_cpu_ns += counts.sampler_cpu_ns;
-        result->slowdown_ns += counts.slowdown_ns;
-        result->looks += counts.looks;
-        result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
-        for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
-            result->lateness[i] += counts.lateness[i];
-        add_native(&result->native, &counts.native);
-        return;
-    }
-    if (followed->heap_drain) {
-        add_memory(result, heap_drain_memory_bytes(followed->heap_drain));
-        return;
-    }
-    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
-                           drain_hits(followed->drain) * LINE_COST_NS;
-    add_memory(result, drain_memory_bytes(followed->drain));
-}
-
 static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
 {
     struct clock_rate rate = current_rate(recorder);
     followed_finish(followed, &rate);
-    add_up(recorder->result, followed);
+    recorder_sums_add(recorder->result, followed);
     counters_end(&recorder->counters, (uint32_t)followed->pid);
     followed_close(followed, recorder->options->writer, ended, exit_code);
 }
@@ -169,7 +85,7 @@ static struct followed *new_followed(struct recorder *recorder)
 }
 
 /* The earliest counts. */
-static void end_sampling_at(struct recorder *recorder, uint64_t ns)
+void recorder_end_sampling_at(struct recorder *recorder, uint64_t ns)
 {
     if (!recorder->over_ns || ns < recorder->over_ns)
         recorder->over_ns = ns;
@@ -238,7 +154,7 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     if (!same)
         counters_add(&recorder->counters, (uint32_t)pid, opened.id);
     if (options->duration_ns)
-        end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
+        recorder_end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }
 
 static void note_words(struct recorder *recorder, pid_t pid, const char *why)
@@ -305,7 +221,7 @@ static void forward(struct recorder *recorder, const struct signalfd_siginfo *in
     if (!signals_went_to_group(&recorder->signals, info) && !recorder->target_ended)
         kill(recorder->target, (int)info->ssi_signo);
     if (info->ssi_signo == SIGINT && recorder->options->ends_at_interrupt)
-        end_sampling_at(recorder, clock_monotonic_ns() + INTERRUPT_GRACE_NS);
+        recorder_end_sampling_at(recorder, clock_monotonic_ns() + INTERRUPT_GRACE_NS);
 }
 
 /* The process is not ours: signals are for us, and those that usually end a program end the recording. */
@@ -316,7 +232,7 @@ static void take_own_signal(struct recorder *recorder, const struct signalfd_sig
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
-        end_sampling_at(recorder, clock_monotonic_ns());
+        recorder_end_sampling_at(recorder, clock_monotonic_ns());
     }
 }
 
@@ -579,12 +495,12 @@ static void see_off(struct recorder *recorder)
 
 /* ---- a process that runs already ---- */
 
-static void take_attached(void *context, uint32_t pid, const struct session_hello *hello, int fd)
+void recorder_take_attached(void *context, uint32_t pid, const struct session_hello *hello, int fd)
 {
     take_process(context, hello, (pid_t)pid, fd);
 }
 
-static void end_attached(void *context, uint32_t pid, bool is_program, const char *why)
+void recorder_end_attached(void *context, uint32_t pid, bool is_program, const char *why)
 {
     struct recorder *recorder = context;
     struct followed *followed = find_followed(recorder, (pid_t)pid);
@@ -598,113 +514,6 @@ static void end_attached(void *context, uint32_t pid, bool is_program, const cha
     recorder->result->end_ns = clock_monotonic_ns();
 }
 
-static int start_attached(struct recorder *recorder, struct err *err)
-{
-    const struct recorder_options *options = recorder->options;
-    recorder->start = clock_read_pair(clock_has_counter());
-    recorder->result->start_ns = recorder->start.ns;
-    recorder->target = (pid_t)options->pid;
-    recorder->attach = (struct attach){.period_ns = options->period_ns,
-                                       .native = options->native,
-                                       .tasks = options->tasks,
-                                       .cpu_clock = options->cpu_clock,
-                                       .children = options->children,
-                                       .begins = take_attached,
-                                       .ends = end_attached,
-                                       .context = recorder};
-    if (attach_open(&recorder->attach, options->pid, err) < 0)
-        return -1;
-    if (options->duration_ns) /* to read its code for native frames took a while */
-        recorder->over_ns = clock_monotonic_ns() + options->duration_ns;
-    return 0;
-}
-
-/* ---- a process that counts its own allocations ---- */
-
-/* What a session begins with. */
-static int put_session(const struct recorder *recorder, const char *socket, struct bytes *settings,
-                       struct err *err)
-{
-    const struct recorder_options *options = recorder->options;
-    bytes_putf(settings, "version=%u\nsocket=%s\nagent=%s\n%s", SESSION_VERSION, socket, options->agent,
-               options->settings);
-    if (options->heap)
-        bytes_putf(settings, "heap_library=%s\n", options->heap);
-    bytes_put_u8(settings, 0);
-    return settings->failed ? err_set(err, "out of memory") : 0;
-}
-
-static int start_invited(struct recorder *recorder, const char *socket, struct err *err)
-{
-    const struct recorder_options *options = recorder->options;
-    struct bytes settings = {0};
-    recorder->start = clock_read_pair(clock_has_counter());
-    recorder->result->start_ns = recorder->start.ns;
-    recorder->target = (pid_t)options->pid;
-    int result = put_session(recorder, socket, &settings, err);
-    if (result == 0)
-        result =
-            invitation_send(&recorder->invitation, options->pid, options->inside, (char *)settings.data, err);
-    bytes_clear(&settings);
-    return result;
-}
-
-/* ---- a program that is only looked at ---- */
-
-static int start_observed(struct recorder *recorder, struct err *err)
-{
-    const struct recorder_options *options = recorder->options;
-    const struct launch launch = {.argv = options->argv,
-                                  .mask = &recorder->signals.old_mask,
-                                  .child_action = &recorder->signals.old_child_action};
-    recorder->start = clock_read_pair(clock_has_counter());
-    recorder->result->start_ns = recorder->start.ns;
-    recorder->target = options->pid ? (pid_t)options->pid : launch_start(&launch, err);
-    if (recorder->target <= 0)
-        return -1;
-    recorder->counters.memory = options->observe->memory;
-    recorder->counters.interval_ns = options->observe->interval_ns;
-    recorder->observed = (struct observed){.writer = options->writer,
-                                           .counters = &recorder->counters,
-                                           .describe = options->describe,
-                                           .children = options->observe->children};
-    observed_begin(&recorder->observed, (uint32_t)recorder->target);
-    if (options->duration_ns)
-        end_sampling_at(recorder, clock_monotonic_ns() + options->duration_ns);
-    return 0;
-}
-
-static int start(struct recorder *recorder, struct err *err)
-{
-    char name[64];
-    if (signals_open(&recorder->signals, err) < 0)
-        return -1;
-    if (recorder->options->observe)
-        return start_observed(recorder, err);
-    if (recorder->options->pid && !recorder->options->heap)
-        return start_attached(recorder, err);
-    recorder->listener = listener_open(name, sizeof name, err);
-    if (recorder->listener < 0)
-        return -1;
-    if (recorder->options->pid)
-        return start_invited(recorder, name, err);
-    struct bytes settings = {0};
-    int settled = put_session(recorder, name, &settings, err);
-    const struct launch launch = {.argv = recorder->options->argv,
-                                  .agent = recorder->options->agent,
-                                  .heap = recorder->options->heap,
-                                  .settings = (char *)settings.data,
-                                  .mask = &recorder->signals.old_mask,
-                                  .child_action = &recorder->signals.old_child_action};
-    recorder->start = clock_read_pair(clock_has_counter());
-    recorder->result->start_ns = recorder->start.ns;
-    recorder->target = settled < 0 ? -1 : launch_start(&launch, err);
-    bytes_clear(&settings);
-    /* A file that may not grow is a failed write, not our death. The target has its own disposition already. */
-    signal(SIGXFSZ, SIG_IGN);
-    return recorder->target > 0 ? 0 : -1;
-}
-
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, struct err *err)
 {
     *result = (struct recorder_result){0};
@@ -715,7 +524,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
                                 .hot = {.limit = options->hot},
                                 .native_files = {.writer = options->writer},
                                 .counters = {.writer = options->writer}};
-    int outcome = start(&recorder, err);
+    int outcome = recorder_start(&recorder, err);
     if (outcome == 0) {
         recorder.interval_ns = options->checkpoint_ns ? options->checkpoint_ns : FIRST_CHECKPOINT_NS;
         recorder.next_ns = result->start_ns + recorder.interval_ns;

@@ -1,0 +1,60 @@
+#include "collect/recorder/recorder_sums.h"
+
+#include "base/clock.h"
+#include "collect/agent/arena.h"
+#include "collect/recorder/drain.h"
+#include "collect/recorder/followed.h"
+#include "collect/recorder/heap_drain.h"
+#include "collect/recorder/recorder.h"
+#include "collect/recorder/sample_drain.h"
+
+#define LINE_COST_NS 25 /* of one timed line: from `make bench` on one machine */
+
+/* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
+static uint64_t call_cost_ns(const struct arena *arena)
+{
+    static const uint8_t costs_ns[] = {
+        [9] = 25, [10] = 40, [11] = 110, [12] = 40, [13] = 40, [14] = 40, [15] = 40};
+    uint32_t minor = arena->python >> 16 & 0xff;
+    return minor < sizeof costs_ns ? costs_ns[minor] : 40;
+}
+
+static void add_native(struct sample_native_counts *sum, const struct sample_native_counts *counts)
+{
+    sum->samples += counts->samples;
+    sum->whole += counts->whole;
+    sum->guessed += counts->guessed;
+    sum->disagreements += counts->disagreements;
+    sum->sleeping += counts->sleeping;
+    sum->sleeping_whole += counts->sleeping_whole;
+}
+
+static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
+{
+    if (memory_bytes > result->memory_bytes)
+        result->memory_bytes = memory_bytes;
+}
+
+void recorder_sums_add(struct recorder_result *result, const struct followed *followed)
+{
+    if (followed->sample_drain) {
+        struct sample_counts counts = sample_drain_counts(followed->sample_drain);
+        result->samples += counts.samples;
+        result->errors += counts.errors;
+        result->sampler_cpu_ns += counts.sampler_cpu_ns;
+        result->slowdown_ns += counts.slowdown_ns;
+        result->looks += counts.looks;
+        result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
+        for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
+            result->lateness[i] += counts.lateness[i];
+        add_native(&result->native, &counts.native);
+        return;
+    }
+    if (followed->heap_drain) {
+        add_memory(result, heap_drain_memory_bytes(followed->heap_drain));
+        return;
+    }
+    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
+                           drain_hits(followed->drain) * LINE_COST_NS;
+    add_memory(result, drain_memory_bytes(followed->drain));
+}
