@@ -42,6 +42,12 @@ static uint32_t timed_line_in(const struct heating *heating, const struct line_r
     return is_there(heating, row->code) && row->line < LINES_MAX ? row->line : 0;
 }
 
+/* The same of a line whose memory was measured. */
+static uint32_t measured_line_in(const struct heating *heating, const struct line_memory_row *row)
+{
+    return is_there(heating, row->code) && row->line < LINES_MAX ? row->line : 0;
+}
+
 static int make_rows(const struct heating *heating, struct line_heat *heat)
 {
     const struct recording *recording = heating->recording;
@@ -52,6 +58,10 @@ static int make_rows(const struct heating *heating, struct line_heat *heat)
     }
     for (uint32_t i = 0; i < recording->lines_count; i++) {
         uint32_t line = timed_line_in(heating, &recording->lines[i]);
+        last = line > last ? line : last;
+    }
+    for (uint32_t i = 0; i < recording->line_memory_count; i++) {
+        uint32_t line = measured_line_in(heating, &recording->line_memory[i]);
         last = line > last ? line : last;
     }
     heat->count = last ? last + 1 : 0;
@@ -112,6 +122,33 @@ static void add_lines(const struct heating *heating, const struct selection *sel
     }
 }
 
+static bool knows_heap(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->line_memory_count; i++)
+        if (recording->line_memory[i].heap_bytes)
+            return true;
+    return false;
+}
+
+static void add_memory(const struct heating *heating, const struct selection *selection,
+                       struct line_heat *heat)
+{
+    const struct recording *recording = heating->recording;
+    bool heap = knows_heap(recording);
+    for (uint32_t i = 0; i < recording->line_memory_count; i++) {
+        const struct line_memory_row *row = &recording->line_memory[i];
+        uint32_t line = measured_line_in(heating, row);
+        if (!line || !tree_selection_has(selection, recording, row->thread))
+            continue;
+        uint64_t bytes = heap ? row->heap_bytes : row->rss_bytes;
+        struct line_heat_row *sum = &heat->rows[line];
+        sum->hits += row->hits;
+        sum->growth_bytes += heap ? row->heap_growth_bytes : row->rss_growth_bytes;
+        sum->highest_bytes = bytes > sum->highest_bytes ? bytes : sum->highest_bytes;
+        heat->has_memory = true;
+    }
+}
+
 static int build(const struct heating *heating, const struct selection *selection, struct line_heat *heat,
                  struct err *err)
 {
@@ -127,6 +164,7 @@ static int build(const struct heating *heating, const struct selection *selectio
         add_stacks(heating, &sums, heat);
         if (!measure_is_memory(measure_of(recording, selection)))
             add_lines(heating, selection, heat);
+        add_memory(heating, selection, heat);
     }
     free(sums.amounts);
     free(sums.samples);

@@ -9,9 +9,10 @@
 #include "base/quantity.h"
 #include "store/recording.h"
 
-#define LINE_MIN_SHARE 0.05
-#define SOURCE_BYTES   60
-#define NAMES_MAX      3
+#define LINE_MIN_SHARE   0.05
+#define SOURCE_BYTES     60
+#define GROWTH_MIN_BYTES (1 << 20)
+#define NAMES_MAX        3
 
 static uint64_t own_ns(const struct line_table *table)
 {
@@ -112,6 +113,54 @@ double line_suspects_hot_line(const struct suspects *suspects, struct bytes *tex
     put_hits(row, ns, text);
     put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
     return share;
+}
+
+static double growth_of(const struct line_table *table, const struct line_table_row *row)
+{
+    return (double)(table->has_heap ? row->memory.heap_growth_bytes : row->memory.rss_growth_bytes);
+}
+
+/* What lines of the function have added, not counting what others gave back. */
+static double added_by(const struct line_table *table, const struct line_table_function *function)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < function->count; i++) {
+        double growth = growth_of(table, &table->rows[function->first + i]);
+        sum += growth > 0 ? growth : 0;
+    }
+    return sum;
+}
+
+static const struct line_table_row *most_growing(const struct line_table *table,
+                                                 const struct line_table_function **function)
+{
+    const struct line_table_row *best = NULL;
+    for (uint32_t i = 0; i < table->function_count; i++)
+        for (uint32_t j = 0; j < table->functions[i].count; j++) {
+            const struct line_table_row *row = &table->rows[table->functions[i].first + j];
+            if (growth_of(table, row) <= (best ? growth_of(table, best) : 0))
+                continue;
+            best = row;
+            *function = &table->functions[i];
+        }
+    return best;
+}
+
+double line_suspects_growth(const struct suspects *suspects, struct bytes *text, uint32_t *code)
+{
+    const struct line_table *table = &suspects->lines;
+    const struct line_table_function *function = NULL;
+    const struct line_table_row *row = most_growing(table, &function);
+    if (!row || growth_of(table, row) < GROWTH_MIN_BYTES)
+        return 0;
+    *code = function->code;
+    bytes_putf(text, "Line %u of ", row->line);
+    labels_words(suspects->recording, function->code, text);
+    bytes_putf(text, " adds %s to %s in %s hit%s, with what it calls",
+               quantity_bytes(growth_of(table, row)).text, table->has_heap ? "the heap" : "resident memory",
+               quantity_count(row->hits).text, row->hits == 1 ? "" : "s");
+    put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
+    return growth_of(table, row) / added_by(table, function);
 }
 
 double line_suspects_never_ran(const struct suspects *suspects, struct bytes *text, uint32_t *code)

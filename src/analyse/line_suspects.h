@@ -1,5 +1,5 @@
 /*
- * line_suspects: the questions that findings asks of line times; rows of the table in suspects.c, whose header says what
+ * line_suspects: the questions that findings asks of the times and memory of lines; rows of the table in suspects.c, whose header says what
  * they give.
  */
 #ifndef SONDE_ANALYSE_LINE_SUSPECTS_H
@@ -14,6 +14,8 @@
 bool line_suspects_lie_elsewhere(const struct suspects *suspects);
 /* The line that takes the most time: itself, or where the time lies elsewhere with its callees. */
 double line_suspects_hot_line(const struct suspects *suspects, struct bytes *text, uint32_t *code);
+/* The line that adds the most to memory, with its callees. */
+double line_suspects_growth(const struct suspects *suspects, struct bytes *text, uint32_t *code);
 /* Functions that were chosen and never ran. */
 double line_suspects_never_ran(const struct suspects *suspects, struct bytes *text, uint32_t *code);
 

@@ -19,6 +19,18 @@ static void put_text(const struct recording *recording, uint32_t file, struct an
         memcpy(text, recording_source_text(recording, source), source->size_bytes);
 }
 
+/* Empty where no line's memory was measured. */
+static void put_memory(const struct line_heat *heat, struct answer *answer)
+{
+    uint32_t count = heat->has_memory ? heat->count : 0;
+    double *growth = answer_reals(answer, "growth", count);
+    for (uint32_t i = 0; growth && i < count; i++)
+        growth[i] = (double)heat->rows[i].growth_bytes;
+    double *highest = answer_reals(answer, "highest", count);
+    for (uint32_t i = 0; highest && i < count; i++)
+        highest[i] = (double)heat->rows[i].highest_bytes;
+}
+
 int lines_query(struct opened *opened, struct opened_recording *row, const struct request *request,
                 struct answer *answer, struct err *err)
 {
@@ -39,6 +51,7 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     double *hits = answer_reals(answer, "hits", heat.count);
     for (uint32_t i = 0; hits && i < heat.count; i++)
         hits[i] = (double)heat.rows[i].hits;
+    put_memory(&heat, answer);
     line_heat_clear(&heat);
     put_text(&row->recording, request->file, answer);
     return 0;

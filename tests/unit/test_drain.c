@@ -141,6 +141,41 @@ static void test_lines_that_had_not_ended(void **state)
     free(arena);
 }
 
+static void test_memory_of_lines(void **state)
+{
+    (void)state;
+    struct bytes out = {0};
+    struct err err = {0};
+    struct writer *writer;
+    struct arena *arena = new_arena();
+    arena->measures_memory = 1;
+    struct arena_line_memory *memory = &arena_line_memory(arena)[arena_line_blocks(arena)[1].first_row];
+    memory[0] = (struct arena_line_memory){2, 1000, 4096, 5000, 8192};
+    struct drain *drain = start(arena, &out, &writer);
+    drain_step(drain, &(struct clock_rate){.ns_per_tick = 1});
+    memory[0] = (struct arena_line_memory){5, -300, 4096, 6000, 8192};
+    memory[2].hits = 1;
+    drain_step(drain, &(struct clock_rate){.ns_per_tick = 1});
+    drain_finish(drain, &(struct clock_rate){.ns_per_tick = 1}, 2000);
+    assert_int_equal(drain_hits(drain), 6);
+    drain_free(drain);
+    assert_int_equal(writer_close(writer, &err), 0);
+    struct recording recording = {0};
+    assert_int_equal(reader_read(out.data, out.size, "test", &recording, &err), 0);
+    assert_int_equal(recording.lines_count, 0);
+    assert_int_equal(recording.line_memory_count, 2);
+    const struct line_memory_row *row = recording.line_memory;
+    assert_int_equal(row->line, 10);
+    assert_int_equal(row->hits, 5);
+    assert_int_equal(row->heap_growth_bytes, -300);
+    assert_int_equal(row->rss_growth_bytes, 4096);
+    assert_int_equal(row->heap_bytes, 6000);
+    assert_int_equal(row->rss_bytes, 8192);
+    recording_clear(&recording);
+    bytes_clear(&out);
+    free(arena);
+}
+
 static void test_scribbling_while_draining(void **state)
 {
     (void)state;
@@ -148,6 +183,7 @@ static void test_scribbling_while_draining(void **state)
         struct bytes out = {0};
         struct writer *writer;
         struct arena *arena = new_arena();
+        arena->measures_memory = round % 2;
         struct drain *drain = start(arena, &out, &writer);
         assert_non_null(drain);
         struct scribbler scribbler = {.words = (uint32_t *)arena, .word_count = arena_bytes(&limits) / 4};
@@ -170,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_is_read_once),
         cmocka_unit_test(test_lines_that_had_not_ended),
+        cmocka_unit_test(test_memory_of_lines),
         cmocka_unit_test(test_scribbling_while_draining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,61 @@ static void finds_the_end_of_functions(void **state)
     }
 }
 
+static void adds_memory_up(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct line_table table;
+    struct line_heat heat;
+    const struct selection all = {0};
+    make(&recording);
+    recording.lines_count = 0;
+    const struct line_memory_row rows[] = {
+        {FIRST, WORK, 11, 3, 5 << 20, 4 << 20, 7 << 20, 9 << 20},
+        {OTHER, WORK_AGAIN, 11, 2, -(1 << 20), 0, 6 << 20, 10 << 20},
+        {FIRST, WORK, 12, 1, 4 << 20, 0, 1 << 20, 1 << 20},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        recording_add_line_memory(&recording, &rows[i]);
+    assert_int_equal(line_table_build(&recording, &all, GROUP_FUNCTION, &table, NULL), 0);
+    assert_int_equal(table.function_count, 1);
+    assert_true(table.has_heap && table.functions[0].has_memory);
+    assert_int_equal(table.rows[0].hits, 5);
+    assert_int_equal(table.rows[0].memory.heap_growth_bytes, 4 << 20);
+    assert_int_equal(table.rows[0].memory.rss_growth_bytes, 4 << 20);
+    assert_int_equal(table.rows[0].memory.heap_bytes, 7 << 20);
+    assert_int_equal(table.rows[0].memory.rss_bytes, 10 << 20);
+    line_table_clear(&table);
+    const struct line_heat_of of = {.file = recording.codes[WORK].file};
+    assert_int_equal(line_heat_build(&recording, &all, of, &heat, NULL), 0);
+    assert_true(heat.has_memory);
+    assert_int_equal(heat.rows[11].growth_bytes, 4 << 20);
+    assert_int_equal(heat.rows[12].highest_bytes, 1 << 20);
+    line_heat_clear(&heat);
+    recording_clear(&recording);
+}
+
+static void says_which_line_grows(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct findings findings;
+    const struct selection all = {0};
+    make(&recording);
+    recording.lines_count = 0;
+    recording_add_line_memory(&recording,
+                              &(struct line_memory_row){FIRST, WORK, 12, 4, 0, 30 << 20, 0, 40 << 20});
+    recording_add_line_memory(&recording,
+                              &(struct line_memory_row){FIRST, WORK, 13, 4, 0, -(30 << 20), 0, 40 << 20});
+    assert_int_equal(findings_build(&recording, &all, &findings, NULL), 0);
+    assert_int_equal(findings.count, 1);
+    assert_string_equal(findings.rows[0].text,
+                        "Line 12 of work (a.py:10) adds 30.0 MiB to resident memory in 4 hits, with what it "
+                        "calls.");
+    findings_clear(&findings);
+    recording_clear(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +364,8 @@ int main(void)
         cmocka_unit_test(heats_lines_by_what_is_exact),
         cmocka_unit_test(heats_a_function_of_two_names_once),
         cmocka_unit_test(says_which_line_is_hot),
+        cmocka_unit_test(adds_memory_up),
+        cmocka_unit_test(says_which_line_grows),
         cmocka_unit_test(says_why_there_is_nothing),
         cmocka_unit_test(finds_the_end_of_functions),
     };

@@ -11,7 +11,7 @@ import { coloured, uncoloured, type Piece } from "../highlight";
 import { viewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
 import { amount, wholeWords } from "../measure";
-import { count, share, time } from "../numbers";
+import { bytes, count, share, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
 import { dark, file, line, percent, selected, selection } from "../state";
@@ -26,6 +26,9 @@ interface Lines {
   samples: Float64Array;
   /** Of lines that were timed; others have none. */
   hits: Float64Array;
+  /** Of lines whose memory was measured, in bytes; else both are empty. */
+  growth: Float64Array;
+  highest: Float64Array;
   text: string | null;
 }
 
@@ -36,6 +39,8 @@ function decode(answer: Answer): Lines {
     total: answer.reals("total"),
     samples: answer.reals("samples"),
     hits: answer.reals("hits"),
+    growth: answer.reals("growth"),
+    highest: answer.reals("highest"),
     text: hasText ? new TextDecoder().decode(answer.small("text")) : null,
   };
 }
@@ -120,7 +125,7 @@ function atBeginnings(recording: Recording, table: Functions, id: number): Lines
   const inside = Array.from(table.code.keys()).filter((row) => codes.fileId[table.code[row]] === id);
   const size = Math.max(0, ...inside.map((row) => codes.line[table.code[row]])) + 1;
   const zeros = () => new Float64Array(size);
-  const lines = { self: zeros(), total: zeros(), samples: zeros(), hits: zeros(), text: null };
+  const lines = { self: zeros(), total: zeros(), samples: zeros(), hits: zeros(), growth: new Float64Array(0), highest: new Float64Array(0), text: null };
   for (const row of inside) {
     const at = codes.line[table.code[row]];
     lines.self[at] = Math.max(lines.self[at], table.self[row]);
@@ -158,8 +163,29 @@ function Hits({ lines, number }: { lines: Lines; number: number }): JSX.Element 
   const hits = lines.hits[number];
   if (!(hits > 0)) return <span class="cell" role="cell" />;
   return (
-    <span class="cell" role="cell" title={`${time(lines.total[number] / hits)} each time`}>
+    <span class="cell" role="cell" title={lines.total[number] > 0 ? `${time(lines.total[number] / hits)} each time` : undefined}>
       {count(hits)}
+    </span>
+  );
+}
+
+/** What a line added to memory in all its hits; beside it stands how much there was after it at most. */
+function Growth({ lines, number, largest }: { lines: Lines; number: number; largest: number }): JSX.Element {
+  const [growth, highest] = [lines.growth[number], lines.highest[number]];
+  if (!(highest > 0)) return <span class="cell" role="cell" />;
+  const color = growth > 0 ? heatColor(growth / largest, dark.value) : null;
+  const style = color ? { background: css(color), color: css(textOn(pixel(color))) } : {};
+  return (
+    <span class="cell" role="cell" style={style} title={`in ${count(lines.hits[number])} hits`}>
+      {bytes(growth)}
+    </span>
+  );
+}
+
+function Highest({ value }: { value: number }): JSX.Element {
+  return (
+    <span class="cell" role="cell">
+      {value > 0 ? bytes(value) : ""}
     </span>
   );
 }
@@ -182,6 +208,8 @@ function largestOf(values: Float64Array): number {
 
 function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.Element {
   const [largestSelf, largestTotal] = useMemo(() => [largestOf(lines.self), largestOf(lines.total)], [lines]);
+  const largestGrowth = useMemo(() => largestOf(lines.growth), [lines]);
+  const measured = lines.growth.length > 0;
   const row = (index: number, style: RowStyle) => {
     const number = numbers[index];
     return (
@@ -190,8 +218,10 @@ function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.El
           {number}
         </button>
         {timed && <Hits lines={lines} number={number} />}
-        <Heat value={lines.self[number]} largest={largestSelf} whole={whole} />
-        <Heat value={lines.total[number]} largest={largestTotal} whole={whole} />
+        {measured && <Growth lines={lines} number={number} largest={largestGrowth} />}
+        {measured && <Highest value={lines.highest[number]} />}
+        {!measured && <Heat value={lines.self[number]} largest={largestSelf} whole={whole} />}
+        {!measured && <Heat value={lines.total[number]} largest={largestTotal} whole={whole} />}
         <code role="cell">{pieces?.[number - 1]?.map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
       </div>
     );
@@ -235,7 +265,9 @@ function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | 
 /** Every line of the text; without it those that something is known of. */
 function numbersOf(lines: Lines, pieces: Piece[][] | null): Uint32Array {
   if (pieces) return Uint32Array.from({ length: Math.max(pieces.length, lines.self.length - 1) }, (_, index) => index + 1);
-  return Uint32Array.from(lines.total.keys()).filter((number) => number && (lines.total[number] > 0 || lines.self[number] > 0));
+  return Uint32Array.from(lines.total.keys()).filter(
+    (number) => number && (lines.total[number] > 0 || lines.self[number] > 0 || lines.highest[number] > 0),
+  );
 }
 
 function Note({ hasText, hasLines }: { hasText: boolean; hasLines: boolean }): JSX.Element | null {
@@ -269,7 +301,8 @@ function useKeys(numbers: Uint32Array): void {
 
 function Shown({ recording, row, table }: { recording: Recording; row: FileRow; table: Functions }): JSX.Element | null {
   const found = useAnswer({ ask: "lines", recording: recording.number, file: row.id, ...selection.value }, decode, [recording]);
-  const hasLines = !!found && found.total.some((value) => value > 0);
+  const measured = !!found && found.growth.length > 0;
+  const hasLines = measured || (!!found && found.total.some((value) => value > 0));
   const lines = useMemo(
     () => (found && !hasLines ? { ...atBeginnings(recording, table, row.id), text: found.text } : found),
     [found, table],
@@ -292,8 +325,8 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
           <div class="row heads" role="row">
             <span role="columnheader">Line</span>
             {timed && <span role="columnheader">Hits</span>}
-            <span role="columnheader">Self</span>
-            <span role="columnheader">Total</span>
+            <span role="columnheader">{measured ? "Growth" : "Self"}</span>
+            <span role="columnheader">{measured ? "Highest" : "Total"}</span>
             <span role="columnheader">
               <Path path={row.path} />
             </span>
