@@ -150,7 +150,8 @@ static struct quantity number_text(double value)
     const struct unit *unit = unit_for(AXIS_NUMBER, fabs(value) * 1.0005);
     double shown = value / unit->scale, size = fabs(shown);
     int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-    snprintf(out.text, sizeof out.text, "%.*f%s", decimals, shown, unit->suffix);
+    snprintf(out.text, sizeof out.text, size > 0 && size < 0.1 ? "%.*g%s" : "%.*f%s", decimals, shown,
+             unit->suffix);
     return out;
 }
 

@@ -11,11 +11,12 @@
 #include "base/err.h"
 #include "store/recording.h"
 
-#define VALUE_MARKS   6
-#define COMMAND_BYTES 60   /* of a process's command line in a label */
-#define HEADROOM      0.07 /* above the highest value, for its text */
-#define NAMED_MAX     100  /* counters that are looked at for a message */
-#define RISEN         0.75 /* a panel whose lowest value is above this share of the highest does not begin at 0 */
+#define VALUE_MARKS       6
+#define VALUE_MARKS_BELOW 4    /* panels below the first are half as high */
+#define COMMAND_BYTES     60   /* of a process's command line in a label */
+#define HEADROOM          0.07 /* above the highest value, for its text */
+#define NAMED_MAX         100  /* counters that are looked at for a message */
+#define RISEN             0.75 /* a panel whose lowest value is above this share of the highest does not begin at 0 */
 
 /* Room for one more row in an array that doubles. */
 static void *grow(void *rows, uint32_t count, size_t size, struct err *err)
@@ -142,17 +143,36 @@ static int find_panel(struct chart *chart, const struct measure *measure, uint32
 
 /* ---- curves ---- */
 
+/* A command line without the folders of its words, and cut. */
+static void put_command(const char *command, struct bytes *out)
+{
+    size_t start = out->size;
+    while (*command) {
+        size_t size = strcspn(command, " ");
+        const char *slash = memrchr(command, '/', size);
+        const char *name = slash && slash + 1 < command + size ? slash + 1 : command;
+        bytes_putf(out, "%s%.*s", out->size > start ? " " : "", (int)(command + size - name), name);
+        command += size + (command[size] == ' ');
+    }
+    if (out->size <= start + COMMAND_BYTES)
+        return;
+    out->size = start + COMMAND_BYTES;
+    while (out->size > start && (out->data[out->size] & 0xc0) == 0x80)
+        out->size--;
+    bytes_put_text(out, "…");
+}
+
 /* "4100 python run.py"; of what was imported there may be less. */
 static char *process_label(const struct recording *recording, uint32_t id)
 {
     const struct process *process = &recording->processes[id];
     const char *command = id ? recording_text(recording, process->command) : "";
-    unsigned long long pid = id ? process->pid : 0;
     struct bytes text = {0};
     if (!*command && id)
-        bytes_putf(&text, "%s %llu", process->parent ? "child" : "process", pid);
-    else
-        bytes_putf(&text, pid ? "%llu %.*s" : "%.0llu%.*s", pid, COMMAND_BYTES, command);
+        bytes_putf(&text, "%s %llu", process->parent ? "child" : "process", (unsigned long long)process->pid);
+    else if (id && process->pid)
+        bytes_putf(&text, "%llu ", (unsigned long long)process->pid);
+    put_command(command, &text);
     return text_of(&text);
 }
 
@@ -166,7 +186,8 @@ static int add_curve(struct chart *chart, const struct recording *recording, uin
     struct chart_curve *curve = &chart->curves[chart->curve_count];
     *curve = (struct chart_curve){.file = chart->file_count - 1,
                                   .process = process_label(recording, counter->process),
-                                  .counter = strdup(counter_name(recording, id))};
+                                  .counter = strdup(counter_name(recording, id)),
+                                  .is_rate = counter->kind == COUNTER_SUM};
     chart->curve_count++;
     if (!curve->process || !curve->counter)
         return err_set(err, "out of memory for the plot");
@@ -278,7 +299,7 @@ static int finish_curve(struct chart *chart, struct chart_curve *curve, const st
 {
     if (chart_curve_cut(curve, chart->time.low, chart->time.high, err) != 0)
         return -1;
-    return options->slope ? trend_fit(curve->points, curve->count, &curve->trend, err) : 0;
+    return options->slope && !curve->is_rate ? trend_fit(curve->points, curve->count, &curve->trend, err) : 0;
 }
 
 static void finish_panel(struct chart *chart, uint32_t at)
@@ -304,7 +325,8 @@ static void finish_panel(struct chart *chart, uint32_t at)
     if (low < RISEN * high || low == high)
         low = fmin(low, 0);
     high = fmax(high, low < 0 ? 0 : high);
-    axis_make_wide(&panel->axis, panel->kind, low, high + HEADROOM * (high - low), VALUE_MARKS);
+    axis_make_wide(&panel->axis, panel->kind, low, high + HEADROOM * (high - low),
+                   at ? VALUE_MARKS_BELOW : VALUE_MARKS);
 }
 
 static int by_peak(const void *left, const void *right)

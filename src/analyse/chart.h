@@ -37,7 +37,8 @@ struct chart_curve {
     uint32_t count;
     struct chart_point peak; /* of the values that were measured, not of the window's ends */
     bool has_peak;
-    struct trend trend;
+    bool is_rate;       /* of a counter that only grows */
+    struct trend trend; /* not of rates: they say themselves how fast something grows */
 };
 
 /* A stretch of time with a name: a call of a decorated function, a region. */

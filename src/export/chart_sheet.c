@@ -15,10 +15,10 @@
 #define MARGIN            24
 #define AXIS_WIDTH        70 /* for the texts of the value axis */
 #define TITLE_HEIGHT      46
-#define PANEL_GAP         30 /* with the panel's title in it */
-#define PANEL_MIN         80 /* height */
-#define AXIS_HEIGHT       30 /* for the texts of the time axis */
-#define ROW               19 /* of the legend */
+#define PANEL_GAP         30  /* with the panel's title in it */
+#define PANEL_MIN         110 /* height */
+#define AXIS_HEIGHT       30  /* for the texts of the time axis */
+#define ROW               19  /* of the legend */
 #define SWATCH            24
 #define MARK_WIDTH        90 /* of a text at the time axis */
 #define COLUMNS_PER_PIXEL 2
@@ -278,33 +278,38 @@ static void put_function_row(struct chart_frame *frame, uint32_t at, double x, d
     bytes_clear(&text);
 }
 
-/* Slopes have lines of their own. */
-static bool has_slopes(const struct chart *chart)
+/* The lines of the legend that one curve takes: its slope has one of its own. */
+static double curve_height(const struct chart_curve *curve)
 {
-    for (uint32_t i = 0; i < chart->curve_count; i++)
-        if (chart->curves[i].trend.found)
-            return true;
-    return false;
+    return curve->trend.found ? 2 * ROW : ROW;
 }
 
 static double legend_height(const struct chart *chart)
 {
-    double curves = rows_of(chart->curve_count) * (has_slopes(chart) ? 2 : 1);
-    return ROW * fmax(curves, rows_of(chart->function_count)) + MARGIN;
+    double curves = 0;
+    for (uint32_t i = 0; i < rows_of(chart->curve_count); i++)
+        curves += curve_height(&chart->curves[i]);
+    return fmax(curves, ROW * rows_of(chart->function_count)) + MARGIN;
+}
+
+static void put_curve_rows(struct chart_frame *frame, double y, double right)
+{
+    const struct chart *chart = frame->chart;
+    for (uint32_t i = 0; i < rows_of(chart->curve_count); i++) {
+        if (i == CHART_NAMED_MAX - 1 && chart->curve_count > CHART_NAMED_MAX)
+            put_more(frame, chart->curve_count, MARGIN, y);
+        else
+            put_curve_row(frame, i, y, right);
+        y += curve_height(&chart->curves[i]);
+    }
 }
 
 static void put_legend(struct chart_frame *frame, double y)
 {
     const struct chart *chart = frame->chart;
-    uint32_t curves = rows_of(chart->curve_count), functions = rows_of(chart->function_count);
+    uint32_t functions = rows_of(chart->function_count);
     double right = frame->sheet->width - MARGIN, split = functions ? MARGIN + (right - MARGIN) * 0.62 : right;
-    double curve_row = ROW * (has_slopes(chart) ? 2 : 1);
-    for (uint32_t i = 0; i < curves; i++) {
-        if (i == CHART_NAMED_MAX - 1 && chart->curve_count > CHART_NAMED_MAX)
-            put_more(frame, chart->curve_count, MARGIN, y + curve_row * i);
-        else
-            put_curve_row(frame, i, y + curve_row * i, split - 12);
-    }
+    put_curve_rows(frame, y, split - 12);
     for (uint32_t i = 0; i < functions; i++) {
         if (i == CHART_NAMED_MAX - 1 && chart->function_count > CHART_NAMED_MAX)
             put_more(frame, chart->function_count, split, y + ROW * i);

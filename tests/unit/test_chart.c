@@ -96,6 +96,7 @@ static void test_values_have_their_own_unit(void **state)
     assert_string_equal(axis_value_text(AXIS_SECONDS, 0).text, "0 s");
     assert_string_equal(axis_value_text(AXIS_SECONDS, 3.21).text, "3.21 s");
     assert_string_equal(axis_value_text(AXIS_NUMBER, 1.9).text, "1.90");
+    assert_string_equal(axis_value_text(AXIS_NUMBER, -0.00234).text, "-0.0023");
     assert_string_equal(axis_value_text(AXIS_NUMBER, -12345).text, "-12.3 k");
 }
 
@@ -184,8 +185,10 @@ static uint32_t text(struct recording *recording, const char *words)
 static uint32_t add_counter(struct recording *recording, uint64_t pid, const char *name, const char *unit,
                             uint8_t kind)
 {
-    struct process process = {
-        .pid = pid, .rank = UINT32_MAX, .command = text(recording, "python x.py"), .exit_code = INT32_MIN};
+    struct process process = {.pid = pid,
+                              .rank = UINT32_MAX,
+                              .command = text(recording, "/usr/bin/python ./x.py"),
+                              .exit_code = INT32_MIN};
     uint32_t id = 1;
     while (id < recording->processes_count && recording->processes[id].pid != pid)
         id++;
