@@ -210,6 +210,23 @@ void series_columns(const struct series *series, uint64_t begin_ns, uint64_t end
     }
 }
 
+const char *series_memory_name(const struct recording *recording)
+{
+    static const char *const names[] = {"rss", "pss", "uss", "heap"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (uint32_t i = 1; i < recording->counters_count; i++)
+            if (is_named(recording, i, names[n]))
+                return names[n];
+    return NULL;
+}
+
+bool series_is_all(const struct recording *recording)
+{
+    return recording->counters_count > 1 && !recording->samples_count && !recording->calls_count &&
+           !recording->functions_count && !recording->lines_count && !recording->heap_count &&
+           !recording->allocations_count && !recording->line_memory_count && recording->nodes_count < 2;
+}
+
 struct timeline_axis series_axis(const struct recording *recording)
 {
     struct timeline_axis axis = {.begin_ns = UINT64_MAX};

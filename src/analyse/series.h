@@ -47,6 +47,11 @@ struct series_summary series_summarise(const struct series *series);
 void series_columns(const struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t columns,
                     double *least, double *most);
 
+/* The name of the memory of processes that the recording has, by preference: rss, pss, uss, heap; NULL = none. */
+const char *series_memory_name(const struct recording *recording);
+/* Whether it holds counters, and nothing of functions. */
+bool series_is_all(const struct recording *recording);
+
 /* From the first point of any counter to the last; both 0 when there are none. */
 struct timeline_axis series_axis(const struct recording *recording);
 /* Of samples, or what is known of the heap, and counters together: what a page shows. */

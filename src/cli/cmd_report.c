@@ -7,6 +7,7 @@
 
 #include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
+#include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
@@ -246,9 +247,9 @@ static int put_csv(const struct recording *recording, struct report_options *rep
 {
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
-    bool lines = (recording->lines_count || recording->line_memory_count) &&
-        report->by != GROUP_MODULE && report->by != GROUP_FILE &&
-                 report->by != GROUP_LINE && !measure_is_memory(measure_of(recording, &report->selection));
+    bool lines = (recording->lines_count || recording->line_memory_count) && report->by != GROUP_MODULE &&
+                 report->by != GROUP_FILE && report->by != GROUP_LINE &&
+                 !measure_is_memory(measure_of(recording, &report->selection));
     if (report->view == REPORT_TABLE && lines)
         return put_lines_csv(recording, report, out, err);
     struct functions functions;
@@ -290,27 +291,74 @@ static struct terminal terminal_for(const struct values *values)
     return (struct terminal){.width = wide ? 0 : message_columns(stdout), .color = message_has_color(stdout)};
 }
 
+static int report_one(const struct values *values, struct recording *recording, const char *name,
+                      struct bytes *out, struct err *err)
+{
+    struct report_options report = {.terminal = terminal_for(values), .name = name};
+    if (native_stacks_name(recording, values->internals, err) < 0)
+        return -1;
+    return put_report(values, recording, &report, out, err);
+}
+
+/* Memory of several runs over time is not summed: they were not at the same time. */
+static int report_each(const struct values *values, const struct input_paths *paths, struct bytes *out,
+                       struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < paths->count && result == 0; i++) {
+        struct recording recording = {0};
+        result = input_read(paths->items[i], &recording, err);
+        if (result == 0 && i)
+            bytes_put_u8(out, '\n');
+        if (result == 0)
+            result = report_one(values, &recording, paths->items[i], out, err);
+        recording_clear(&recording);
+    }
+    return result;
+}
+
+/* Whether the first of several holds counters alone. */
+static bool are_of_counters(const struct input_paths *paths)
+{
+    struct recording recording = {0};
+    struct err err = {0};
+    bool found = paths->count > 1 && strcmp(paths->items[0], "-") != 0 &&
+                 input_read(paths->items[0], &recording, &err) == 0 && series_is_all(&recording);
+    recording_clear(&recording);
+    return found;
+}
+
+static int report_inputs(const struct values *values, int argc, char **argv, struct bytes *out,
+                         struct err *err)
+{
+    struct input_paths paths = {0};
+    struct recording recording = {0};
+    char *name = NULL;
+    if (argc > 1 && !values->json && !values->csv && input_expand(argc, argv, &paths, err) < 0)
+        return -1;
+    bool each = are_of_counters(&paths);
+    int result = each          ? report_each(values, &paths, out, err)
+                 : paths.count ? input_read_all((int)paths.count, paths.items, &recording, &name, err)
+                               : input_read_all(argc, argv, &recording, &name, err);
+    if (result == 0 && !each)
+        result = report_one(values, &recording, name, out, err);
+    input_clear(&paths);
+    recording_clear(&recording);
+    free(name);
+    return result;
+}
+
 static int run(void *given, int argc, char **argv)
 {
     const struct values *values = given;
-    struct recording recording = {0};
-    struct report_options report = {.terminal = terminal_for(values)};
     struct bytes out = {0};
     struct err err = {0};
-    char *name = NULL;
-    int result = input_read_all(argc, argv, &recording, &name, &err);
-    report.name = name;
-    if (result == 0)
-        result = native_stacks_name(&recording, values->internals, &err);
-    if (result == 0)
-        result = put_report(values, &recording, &report, &out, &err);
+    int result = report_inputs(values, argc, argv, &out, &err);
     if (result == 0 && out.failed)
         result = err_set(&err, "not enough memory for the report");
     if (result == 0)
         result = output_write(values->output ? values->output : "-", out.data, out.size, &err);
     bytes_clear(&out);
-    recording_clear(&recording);
-    free(name);
     return result < 0 ? message_fail(&err) : 0;
 }
 

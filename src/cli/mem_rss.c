@@ -25,22 +25,13 @@ static int check(const struct mem_rss *values, struct err *err)
     return 0;
 }
 
-static const char *memory_name(const struct recording *recording)
-{
-    static const char *const names[] = {"rss", "pss", "uss"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        for (uint32_t i = 1; i < recording->counters_count; i++)
-            if (strcmp(recording_text(recording, recording->counters[i].name), names[n]) == 0)
-                return names[n];
-    return names[0];
-}
-
 static void tell(const struct run *run, const struct recording *recording)
 {
     struct series_row *rows = NULL;
     struct series series;
     struct err err = {0};
-    if (series_sum(recording, memory_name(recording), &rows, &series, &err) < 0)
+    const char *memory = series_memory_name(recording);
+    if (series_sum(recording, memory ? memory : "", &rows, &series, &err) < 0)
         return;
     struct series_summary summary = series_summarise(&series);
     message_note("%.3f s, %" PRIu32 " process%s, highest %s: %s", (double)run->elapsed_ns / 1e9,

@@ -88,17 +88,6 @@ static int put_regions(struct document *document, struct err *err)
     return 0;
 }
 
-/* The memory of processes that the recording has, by preference; NULL = none. */
-static const char *memory_name(const struct recording *recording)
-{
-    static const char *const names[] = {"rss", "pss", "uss", "heap"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        for (uint32_t i = 1; i < recording->counters_count; i++)
-            if (strcmp(recording_text(recording, recording->counters[i].name), names[n]) == 0)
-                return names[n];
-    return NULL;
-}
-
 static void put_all_series(struct document *document, const char *name)
 {
     const struct recording *recording = document->recording;
@@ -124,7 +113,7 @@ static void put_command(struct document *document)
 int mprof_writer_write(const struct recording *recording, const char *name, struct stream *stream,
                        struct err *err)
 {
-    const char *memory = memory_name(recording), *epoch = recording_meta(recording, "epoch_ns");
+    const char *memory = series_memory_name(recording), *epoch = recording_meta(recording, "epoch_ns");
     struct document document = {
         .recording = recording, .stream = stream, .epoch_ns = epoch ? strtoull(epoch, NULL, 10) : 0};
     if (!memory)

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "analyse/overhead.h"
+#include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/quantity.h"
 #include "show/heap_text.h"
 #include "show/report_text.h"
+#include "show/series_text.h"
 #include "store/recording.h"
 
 static uint64_t wall_ns(const struct recording *recording)
@@ -37,6 +39,8 @@ static const char *mode_words(const char *mode)
         return "line_profiler file";
     if (strcmp(mode, "mem") == 0)
         return "memory";
+    if (strcmp(mode, "mprof") == 0)
+        return "mprof file";
     if (strcmp(mode, "line-memory") == 0)
         return "memory of lines";
     return strcmp(mode, "trace") == 0 ? "call trace" : mode;
@@ -161,8 +165,8 @@ static void put_losses(const struct recording *recording, struct bytes *line)
         bytes_put_text(line, ", nothing lost");
 }
 
-static void put_origin(const struct recording *recording, const struct functions *functions,
-                       const struct report_options *options, struct bytes *line)
+static int put_origin(const struct recording *recording, const struct functions *functions,
+                      const struct report_options *options, struct bytes *line, struct err *err)
 {
     const char *mode = mode_words(recording_meta(recording, "mode"));
     const char *merged = recording_meta(recording, "merged");
@@ -182,25 +186,32 @@ static void put_origin(const struct recording *recording, const struct functions
     uint64_t wall = wall_ns(recording);
     if (wall)
         bytes_putf(line, ", %s from start to end", quantity_duration((double)wall).text);
-    if (tree_selection_is_all(&options->selection))
+    bool is_all = tree_selection_is_all(&options->selection);
+    if (is_all && !series_is_all(recording) && series_text_put_short(recording, line, err) < 0)
+        return -1;
+    if (is_all)
         put_overhead(recording, functions, line);
     put_losses(recording, line);
     if (options->selection.process)
         bytes_putf(line, "; only process %" PRIu64, recording->processes[options->selection.process].pid);
     if (options->selection.thread)
         bytes_putf(line, "; only thread %" PRIu64, recording->threads[options->selection.thread].tid);
-    bytes_put_u8(line, '\0');
+    return 0;
 }
 
 int heading_text_put(const struct recording *recording, const struct functions *functions,
                      const struct report_options *options, struct bytes *out, struct err *err)
 {
     struct bytes line = {0};
-    int result = 0;
-    put_origin(recording, functions, options, &line);
+    int result = put_origin(recording, functions, options, &line, err);
+    bytes_put_u8(&line, '\0');
     if (!line.failed)
         terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
     bytes_reset(&line);
+    if (result < 0 || series_is_all(recording)) {
+        bytes_clear(&line);
+        return result;
+    }
     if (measure_is_memory(functions->measure))
         result = heap_text_put_counts(recording, options, &line, err);
     else

@@ -5,6 +5,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/restrict.h"
+#include "analyse/series.h"
 #include "analyse/source_block.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -14,6 +15,7 @@
 #include "show/heap_text.h"
 #include "show/lines_text.h"
 #include "show/memory_lines_text.h"
+#include "show/series_text.h"
 #include "show/tree_text.h"
 #include "store/recording.h"
 
@@ -308,13 +310,19 @@ static int put_all(const struct recording *recording, const struct functions *fu
                    const struct report_options *options, struct bytes *out, struct err *err)
 {
     struct findings findings = {0};
+    bool only_series = series_is_all(recording);
+    if (only_series) {
+        series_text_put_peaks(recording, options->name, out);
+        bytes_put_u8(out, '\n');
+    }
     if (!options->no_findings &&
         findings_build_from(recording, &options->selection, functions, NULL, &findings, err) < 0)
         return -1;
     put_findings(options, &findings, out);
     findings_clear(&findings);
     if (heading_text_put(recording, functions, options, out, err) < 0 ||
-        put_view(recording, functions, options, out, err) < 0)
+        (only_series ? series_text_put(recording, options, out, err)
+                     : put_view(recording, functions, options, out, err)) < 0)
         return -1;
     return out->failed ? err_set(err, "not enough memory for the report") : 0;
 }
