@@ -26,13 +26,21 @@ static enum says says(const struct recording *recording, const struct code *code
 bool *heap_kept_by_program(const struct recording *recording, struct err *err)
 {
     bool *by_program = calloc((size_t)recording->nodes_count + 1, sizeof *by_program);
-    if (!by_program)
+    uint8_t *words = calloc((size_t)recording->codes_count + 1, sizeof *words);
+    if (!by_program || !words) {
         err_set(err, "not enough memory to tell leaks in %u stacks", recording->nodes_count);
-    for (uint32_t i = 1; by_program && i < recording->nodes_count; i++) {
+        free(by_program);
+        free(words);
+        return NULL;
+    }
+    for (uint32_t i = 1; i < recording->codes_count; i++)
+        words[i] = says(recording, &recording->codes[i]);
+    for (uint32_t i = 1; i < recording->nodes_count; i++) {
         const struct node *node = &recording->nodes[i];
-        enum says word = says(recording, &recording->codes[node->code]);
+        uint8_t word = words[node->code];
         by_program[i] = word == SAYS_NOTHING ? by_program[node->parent] : word == SAYS_PROGRAM;
     }
+    free(words);
     return by_program;
 }
 

@@ -36,17 +36,22 @@ static int find_tellers(struct summing *summing)
 {
     const struct recording *recording = summing->recording;
     size_t count = (size_t)recording->nodes_count + 1;
+    uint8_t *of_code = calloc((size_t)recording->codes_count + 1, sizeof *of_code);
     summing->teller = calloc(count, sizeof *summing->teller);
     summing->tells = calloc(count, sizeof *summing->tells);
-    if (!summing->teller || !summing->tells)
+    if (!summing->teller || !summing->tells || !of_code) {
+        free(of_code);
         return -1;
+    }
+    for (uint32_t i = 1; i < recording->codes_count; i++)
+        of_code[i] = tells(recording, &recording->codes[i]);
     for (uint32_t i = 1; i < recording->nodes_count; i++) {
         const struct node *node = &recording->nodes[i];
-        enum tells own = tells(recording, &recording->codes[node->code]),
-                   above = summing->tells[node->parent];
+        uint8_t own = of_code[node->code], above = summing->tells[node->parent];
         summing->teller[i] = own >= above ? i : summing->teller[node->parent];
         summing->tells[i] = own >= above ? own : above;
     }
+    free(of_code);
     return 0;
 }
 
