@@ -20,9 +20,10 @@
 #include "collect/agent/own_memory.h"
 #include "collect/agent/stack_sample.h"
 
-#define LIKELY(condition)  __builtin_expect((condition), 1)
-#define NATIVE_PATIENCE_MS 500
-#define STOP_TRIES         10000 /* turns left to others, until threads have left the tracker */
+#define LIKELY(condition) __builtin_expect((condition), 1)
+#define NATIVE_PATIENCE_MS                                                                                   \
+    5000                 /* how long the program waits at its start until the recorder has read its code */
+#define STOP_TRIES 10000 /* turns left to others, until threads have left the tracker */
 
 HEAP_TRACKER_TLS int64_t heap_tracker_countdown;
 HEAP_TRACKER_TLS uint32_t heap_tracker_nested;
