@@ -17,8 +17,9 @@ struct laying {
     uint64_t origin_ns;
     uint32_t *open; /* spans that have not ended, the innermost last */
     uint32_t depth, deepest;
-    uint32_t base; /* the lane of the thread's outermost spans */
-    double last_s; /* of the thread's events */
+    uint32_t skipped; /* begun since there were too many */
+    uint32_t base;    /* the lane of the thread's outermost spans */
+    double last_s;    /* of the thread's events */
 };
 
 static double seconds(const struct laying *laying, uint64_t time_ns)
@@ -73,15 +74,19 @@ static void end_thread(struct laying *laying)
     while (laying->depth)
         end(laying, laying->last_s, false);
     laying->base += laying->deepest;
-    laying->deepest = 0;
+    laying->deepest = laying->skipped = 0;
 }
 
 static int take(struct laying *laying, const struct region_event_row *event, struct err *err)
 {
     laying->last_s = seconds(laying, event->time_ns);
+    if (event->region && laying->chart->span_count < SPANS_MAX)
+        return begin(laying, event, err);
     if (event->region)
-        return laying->chart->span_count < SPANS_MAX ? begin(laying, event, err) : 0;
-    if (laying->depth)
+        laying->skipped++;
+    else if (laying->skipped)
+        laying->skipped--;
+    else if (laying->depth)
         end(laying, laying->last_s, true);
     return 0;
 }

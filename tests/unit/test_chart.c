@@ -326,6 +326,81 @@ static void test_thinning_keeps_every_peak(void **state)
     chart_clear(&chart);
 }
 
+/* More than can be named: the highest come first. */
+static void test_many_curves(void **state)
+{
+    struct recording recording;
+    (void)state;
+    start(&recording);
+    for (int i = 0; i < 40; i++)
+        add_value(&recording, add_counter(&recording, 100 + (uint64_t)i, "rss", "bytes", COUNTER_LEVEL), 0,
+                  i * 7 % 40);
+    struct chart chart = finish(&recording, &(struct chart_options){.to_s = INFINITY});
+    assert_int_equal(chart.curve_count, 40);
+    for (int i = 0; i < 40; i++)
+        assert_float_equal(chart.curves[i].peak.value, 39 - i, 0);
+    chart_clear(&chart);
+}
+
+/* ---- regions ---- */
+
+static void add_event(struct recording *recording, uint32_t thread, double time_s, uint32_t region)
+{
+    const struct region_event_row row = {
+        .time_ns = 5 * SECOND_NS + (uint64_t)(time_s * 1e9), .thread = thread, .region = region};
+    assert_int_not_equal(recording_add_region_event(recording, &row), UINT32_MAX);
+}
+
+static void span_is(const struct chart *chart, uint32_t at, const char *name, uint32_t level, double start_s,
+                    double end_s)
+{
+    assert_string_equal(chart_function_name(chart, chart->spans[at].function), name);
+    assert_int_equal(chart->spans[at].level, level);
+    assert_float_equal(chart->spans[at].start_s, start_s, 1e-9);
+    assert_float_equal(chart->spans[at].end_s, end_s, 1e-9);
+}
+
+/* a [1 b [2 3] 4] in one thread, c [1.5 ... without an end, and an end too many, in another. */
+static void test_regions_are_spans(void **state)
+{
+    struct recording recording;
+    struct chart_options options = {.to_s = 2.5, .functions = true};
+    (void)state;
+    start(&recording);
+    uint32_t rss = add_counter(&recording, 7, "rss", "bytes", COUNTER_LEVEL);
+    for (int i = 0; i < 6; i++)
+        add_value(&recording, rss, i, i);
+    const char *const names[] = {"never", "m.a", "m.b", "c"};
+    uint32_t regions[4], threads[2];
+    for (int i = 0; i < 4; i++)
+        regions[i] = recording_add_region(&recording, &(struct region){.name = text(&recording, names[i])});
+    for (int i = 0; i < 2; i++)
+        threads[i] = recording_add_thread(&recording, &(struct thread){.process = 1});
+    add_event(&recording, threads[0], 1, regions[1]);
+    add_event(&recording, threads[0], 2, regions[2]);
+    add_event(&recording, threads[0], 3, 0);
+    add_event(&recording, threads[0], 4, 0);
+    add_event(&recording, threads[1], 0.5, 0);
+    add_event(&recording, threads[1], 1.5, regions[3]);
+    add_event(&recording, threads[1], 2, regions[1]);
+    add_event(&recording, threads[1], 2.25, 0);
+    add_event(&recording, threads[1], 4, regions[0]); /* after the window */
+    add_event(&recording, threads[1], 5, 0);
+    struct chart chart = finish(&recording, &options);
+    assert_int_equal(chart.span_count, 4);
+    span_is(&chart, 0, "m.a", 0, 1, 2.5);
+    span_is(&chart, 1, "m.b", 1, 2, 2.5);
+    span_is(&chart, 2, "c", 2, 1.5, 2.5);
+    span_is(&chart, 3, "m.a", 3, 2, 2.25);
+    assert_true(chart.spans[0].cut_end && chart.spans[2].cut_end && !chart.spans[3].cut_end);
+    assert_int_equal(chart.files[0].lanes, 4);
+    assert_int_equal(chart.function_count, 3);
+    assert_int_equal(chart.functions[0].count, 2);
+    assert_float_equal(chart.functions[0].total_s, 1.75, 1e-9);
+    assert_string_equal(chart_function_short_name(&chart, 1), "b");
+    chart_clear(&chart);
+}
+
 /* ---- pictures ---- */
 
 static void draw_all(struct chart *chart, bool dark, bool flame)
@@ -480,6 +555,8 @@ int main(void)
         cmocka_unit_test(test_counters_are_chosen),
         cmocka_unit_test(test_the_window_cuts),
         cmocka_unit_test(test_thinning_keeps_every_peak),
+        cmocka_unit_test(test_many_curves),
+        cmocka_unit_test(test_regions_are_spans),
         cmocka_unit_test(test_odd_values_can_be_drawn),
         cmocka_unit_test(test_a_window_beside_the_values_is_empty),
         cmocka_unit_test(test_pixels_are_covered_by_their_share),
