@@ -38,6 +38,8 @@ struct heap {
     int (*start)(struct heap_area *area, const struct heap_settings *settings);
     /* What is being counted into; NULL = nothing is. */
     struct heap_area *(*area)(void);
+    /* What the calling thread allocates from now on is sonde's own and does not count; and counts again. May be nested. */
+    void (*pass_over)(bool own);
     /* Returns when no thread is counting any more. Blocks that are freed later are nobody's. */
     void (*stop)(void);
     /* Bytes that are allocated now, by all threads: exact unless sampled. Cheap. */

@@ -79,6 +79,14 @@ static void stop(void)
     heap_tracker_stop();
 }
 
+static void pass_over(bool own)
+{
+    if (own)
+        heap_tracker_nested++;
+    else
+        heap_tracker_nested--;
+}
+
 static const char *python_runs(void)
 {
     const char *why = heap_python_read(&interpreter);
@@ -94,6 +102,7 @@ __attribute__((visibility("default"))) const struct heap sonde_heap = {
     .version = HEAP_VERSION,
     .start = start,
     .area = heap_tracker_area,
+    .pass_over = pass_over,
     .stop = stop,
     .live_bytes = heap_tracker_live_bytes,
     .thread_growth = heap_tracker_growth,

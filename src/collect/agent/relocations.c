@@ -314,9 +314,22 @@ static void redirect_object(struct object *object)
     state.counts.objects += state.counts.words != before;
 }
 
+/* One that has some of the functions, but not all as the C library has: an allocator, which has its memory from elsewhere
+ * and does so for what is counted already. */
+static bool is_allocator(const struct object *object)
+{
+    size_t has_some = 0, found = 0;
+    for (size_t i = 0; i < state.count - 1; i++) { /* the last one is dlsym */
+        uintptr_t original = (uintptr_t)*state.rows[i].original;
+        found += original != 0;
+        has_some += original && has(object, original, PF_X);
+    }
+    return has_some && has_some < found;
+}
+
 static bool is_left_alone(const struct object *object)
 {
-    if (object->base == getauxval(AT_BASE)) /* the loader */
+    if (object->base == getauxval(AT_BASE) || is_allocator(object)) /* the loader, an allocator */
         return true;
     for (size_t i = 0; i < state.own_count; i++)
         if (has(object, state.own[i], PF_R))

@@ -8,8 +8,8 @@
  *
  * A word is exchanged only where it holds the function that our own calls (`original`), or nothing yet because it is
  * bound at the first call: an object that has another allocator of its own would be handed blocks of the wrong one. If
- * any of its words is of that kind, the whole object is left alone and counted. Left alone, too, are the loader itself
- * and the objects of sonde. Objects that are loaded later are seen to when somebody asks for their functions: dlsym
+ * any of its words is of that kind, the whole object is left alone and counted. Left alone, too, are the loader itself,
+ * an allocator that stands before the C library's, and the objects of sonde. Objects that are loaded later are seen to when somebody asks for their functions: dlsym
  * comes before any of these is called, and is therefore redirected as well; asked for one of the functions, it gives ours.
  *
  * There is one set of redirections in a process. The functions that were put in must stay loaded for ever, and pass

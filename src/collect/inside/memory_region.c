@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/err.h"
 #include "collect/agent/heap_area.h"
+#include "collect/agent/own_memory.h"
 #include "collect/inside/heap_access.h"
 #include "collect/inside/interpreter.h"
 #include "collect/recorder/snapshot.h"
@@ -25,17 +25,10 @@ static struct {
 
 /* ---- copies of the area ---- */
 
-static void *map(uint64_t bytes)
-{
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 static void unmap(struct heap_area *area)
 {
     if (area)
-        munmap(area, area->total_bytes);
+        own_memory_unmap(area, area->total_bytes);
 }
 
 static uint32_t least(uint32_t count, uint32_t limit)
@@ -59,7 +52,7 @@ static void copy_codes(struct code_rows *copy, const struct code_rows *codes)
 /* Of the tables no more than is used; the reader needs no index. */
 static struct heap_area *copy_area(struct heap_area *area)
 {
-    struct heap_area *copy = map(area->total_bytes);
+    struct heap_area *copy = own_memory_map(area->total_bytes);
     if (!copy)
         return NULL;
     uint32_t records = record_count(area), nodes = least(area->node_count, area->limits.nodes);
@@ -191,8 +184,9 @@ static int begin_counting(bool python_allocators, char *why, size_t why_bytes)
 {
     struct heap_area_limits limits;
     const struct heap_settings settings = {.stacks = true, .python_allocators = python_allocators};
-    struct heap_area *area =
-        heap_area_limits_within(AREA_BYTES, false, false, &limits) ? map(heap_area_bytes(&limits)) : NULL;
+    struct heap_area *area = heap_area_limits_within(AREA_BYTES, false, false, &limits)
+                                 ? own_memory_map(heap_area_bytes(&limits))
+                                 : NULL;
     if (!area) {
         snprintf(why, why_bytes, "not enough address space to count allocations (512 MiB are reserved)");
         return -1;
@@ -209,15 +203,12 @@ static int begin_counting(bool python_allocators, char *why, size_t why_bytes)
 
 static int find_counting(bool python_allocators, char *why, size_t why_bytes)
 {
-    const struct heap *heap = heap_access_open(why, why_bytes);
-    if (!heap || interpreter_init(why, why_bytes) < 0)
-        return -1;
     if (counting.pid != getpid()) /* never yet, or in the parent of a fork */
         memset(&counting, 0, sizeof counting);
     counting.pid = getpid();
     if (counting.first)
         return 0;
-    counting.area = heap->area();
+    counting.area = heap_access_open(why, why_bytes)->area();
     counting.ours = false;
     return counting.area ? 0 : begin_counting(python_allocators, why, why_bytes);
 }
@@ -235,7 +226,7 @@ static void end_counting(void)
     counting.area = NULL;
 }
 
-int memory_region_begin(struct memory_region *region, bool python_allocators, char *why, size_t why_bytes)
+static int begin(struct memory_region *region, bool python_allocators, char *why, size_t why_bytes)
 {
     *region = (struct memory_region){.pid = getpid()};
     if (find_counting(python_allocators, why, why_bytes) < 0)
@@ -254,6 +245,17 @@ int memory_region_begin(struct memory_region *region, bool python_allocators, ch
     region->next = counting.first;
     counting.first = region;
     return 0;
+}
+
+int memory_region_begin(struct memory_region *region, bool python_allocators, char *why, size_t why_bytes)
+{
+    const struct heap *heap = heap_access_open(why, why_bytes);
+    if (!heap || interpreter_init(why, why_bytes) < 0)
+        return -1;
+    heap->pass_over(true);
+    int result = begin(region, python_allocators, why, why_bytes);
+    heap->pass_over(false);
+    return result;
 }
 
 /* Out of the list; the counting ends with the last one. */
@@ -282,8 +284,7 @@ void memory_region_abandon(struct memory_region *region)
     *region = (struct memory_region){0};
 }
 
-int memory_region_end(struct memory_region *region, struct memory_totals *totals, struct bytes *out,
-                      struct err *err)
+static int end(struct memory_region *region, struct memory_totals *totals, struct bytes *out, struct err *err)
 {
     *totals = (struct memory_totals){0};
     keep_peaks();
@@ -296,5 +297,15 @@ int memory_region_end(struct memory_region *region, struct memory_totals *totals
     memory_region_abandon(region);
     int result = area ? snapshot_write_heap(area, out, err) : err_set(err, "out of memory");
     unmap(area);
+    return result;
+}
+
+int memory_region_end(struct memory_region *region, struct memory_totals *totals, struct bytes *out,
+                      struct err *err)
+{
+    const struct heap *heap = heap_access_open(NULL, 0);
+    heap->pass_over(true);
+    int result = end(region, totals, out, err);
+    heap->pass_over(false);
     return result;
 }
