@@ -68,7 +68,7 @@ bool heap_ranges_holds(uint64_t address)
 }
 
 /* Cuts [low, high) out of the range at a place; gives the place of what comes behind it. */
-static uint32_t cut(uint32_t place, uint64_t low, uint64_t high, heap_ranges_gone *gone)
+static uint32_t cut(uint32_t place, uint64_t low, uint64_t high, heap_ranges_gone *gone, void *context)
 {
     struct heap_range before = ranges[place], part = before, after = before;
     part.low = low > before.low ? low : before.low;
@@ -78,7 +78,7 @@ static uint32_t cut(uint32_t place, uint64_t low, uint64_t high, heap_ranges_gon
     bool has_before = before.high > before.low, has_after = after.high > after.low;
     part.is_first &= !has_before && !has_after;
     after.is_first &= !has_before;
-    gone(&part);
+    gone(context, &part);
     range_count--;
     memmove(&ranges[place], &ranges[place + 1], (range_count - place) * sizeof *ranges);
     if (has_before)
@@ -88,12 +88,12 @@ static uint32_t cut(uint32_t place, uint64_t low, uint64_t high, heap_ranges_gon
     return place;
 }
 
-void heap_ranges_remove(uint64_t low, uint64_t high, heap_ranges_gone *gone)
+void heap_ranges_remove(uint64_t low, uint64_t high, heap_ranges_gone *gone, void *context)
 {
     lock();
     uint32_t place = range_count ? find(low) : 0;
     while (place < range_count && ranges[place].low < high)
-        place = cut(place, low, high, gone);
+        place = cut(place, low, high, gone, context);
     unlock();
 }
 

@@ -467,7 +467,9 @@ void heap_tracker_freed(const void *block)
 
 bool heap_tracker_has_mapped(const void *memory)
 {
-    return heap.area && heap_ranges_holds((uint64_t)memory);
+    struct counting_thread *thread = own_thread();
+    bool interrupted = thread && thread->row->busy;
+    return heap.area && !interrupted && heap_ranges_holds((uint64_t)memory);
 }
 
 void heap_tracker_mapped(const void *memory, size_t bytes)
@@ -485,10 +487,9 @@ void heap_tracker_mapped(const void *memory, size_t bytes)
     errno = saved;
 }
 
-static void uncount_part(const struct heap_range *part)
+static void uncount_part(void *thread, const struct heap_range *part)
 {
     struct heap_area *area = heap.area;
-    struct counting_thread *thread = own_thread();
     struct weight weight = weigh(part->mapped_bytes);
     uint64_t bytes = part->high - part->low;
     if (!area || part->record >= area->limits.records)
@@ -496,20 +497,21 @@ static void uncount_part(const struct heap_range *part)
     if (bytes != part->mapped_bytes)
         weight.bytes = (uint64_t)((double)weight.bytes * ((double)bytes / (double)part->mapped_bytes));
     weight.count = part->is_first ? weight.count : 0;
-    if (thread && !begin(thread))
-        thread = NULL;
     uncount(area, thread, part->low, part->record, weight);
     if (heap.settings.log)
         log_free(area, thread, part->low, heap_blocks_entry(0, bytes));
-    if (thread)
-        leave(thread);
 }
 
+/* In a signal handler that has interrupted the thread's own counting nothing is done: the table may be locked. */
 void heap_tracker_unmapped(const void *memory, size_t bytes)
 {
     int saved = errno;
-    if (heap.area)
-        heap_ranges_remove((uint64_t)memory, (uint64_t)memory + bytes, uncount_part);
+    struct counting_thread *thread = own_thread();
+    if (heap.area && (!thread || begin(thread))) {
+        heap_ranges_remove((uint64_t)memory, (uint64_t)memory + bytes, uncount_part, thread);
+        if (thread)
+            leave(thread);
+    }
     errno = saved;
 }
 

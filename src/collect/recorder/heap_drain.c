@@ -14,8 +14,9 @@
 #define POINT_NS        20000000u /* between two looks at the size of the heap, at first */
 #define POINTS_STEP     4096      /* after so many they become twice as rare */
 #define ROWS_NS         1000000000u
-#define ROWS_STEP       (1u << 18) /* likewise of the stacks: some megabytes */
-#define PATH_MAX_FRAMES 4096       /* of a stack */
+#define ROWS_STEP       (1u << 17) /* likewise of the stacks: a few megabytes */
+#define DOUBLINGS_MAX   12
+#define PATH_MAX_FRAMES 4096 /* of a stack */
 #define UNMAPPED        UINT32_MAX
 
 /* What one allocator gave at one stack of the file. Stacks that differ in an instruction but not in a line are one. */
@@ -51,8 +52,8 @@ struct heap_drain {
     uint32_t stack_count, stack_capacity;
     struct map stack_index; /* (node, thread, allocator) → stack */
     struct written_size sizes[HEAP_AREA_SIZES];
-    uint64_t point_ns, next_point_ns, points;
-    uint64_t rows_ns, next_rows_ns, rows;
+    uint64_t next_point_ns, points;
+    uint64_t next_rows_ns, rows;
     int64_t last_point;
     bool end_written;
     uint64_t senseless;
@@ -82,8 +83,6 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     drain->process = process;
     drain->nodes = calloc(drain->view.limits.nodes, sizeof *drain->nodes);
     drain->stack_of = calloc(drain->view.limits.records, sizeof *drain->stack_of);
-    drain->point_ns = POINT_NS;
-    drain->rows_ns = ROWS_NS;
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
     add_counter(drain);
@@ -239,6 +238,12 @@ static uint64_t more(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
+/* A time that becomes twice as long again and again. */
+static uint64_t doubled(uint64_t ns, uint64_t times)
+{
+    return ns << (times < DOUBLINGS_MAX ? times : DOUBLINGS_MAX);
+}
+
 static uint64_t whole(uint64_t count)
 {
     return (count + HEAP_AREA_COUNT_UNIT / 2) / HEAP_AREA_COUNT_UNIT;
@@ -378,8 +383,7 @@ static void write_rows(struct heap_drain *drain, uint64_t now_ns)
         return;
     write_end(drain);
     write_stacks(drain, now_ns, false);
-    drain->rows_ns = ROWS_NS * (1 + drain->rows / ROWS_STEP);
-    drain->next_rows_ns = now_ns + drain->rows_ns;
+    drain->next_rows_ns = now_ns + doubled(ROWS_NS, drain->rows / ROWS_STEP);
 }
 
 /* ---- sizes ---- */
@@ -456,8 +460,7 @@ static void write_point(struct heap_drain *drain, uint64_t ns, int64_t bytes)
     const struct series_row row = {.time_ns = ns, .value = bytes, .counter = drain->counter};
     writer_series(drain->writer, &row);
     drain->points++;
-    drain->point_ns = POINT_NS * (1 + drain->points / POINTS_STEP);
-    drain->next_point_ns = ns + drain->point_ns;
+    drain->next_point_ns = ns + doubled(POINT_NS, drain->points / POINTS_STEP);
     drain->last_point = bytes;
 }
 
