@@ -40,8 +40,14 @@ static bool is_shared(const struct line_code *function)
 static void forget(void *extra)
 {
     struct line_code *function = extra;
-    if (function && !is_shared(function))
-        function->code = 0;
+    if (!function || is_shared(function))
+        return;
+    function->code = 0;
+    PyObject *probed = function->probed;
+    if (!probed || Py_REFCNT(probed) > 1) /* a generator still runs in it */
+        return;
+    function->probed = NULL;
+    Py_DECREF(probed);
 }
 
 static void *find_either(const char *name, const char *older)
@@ -102,7 +108,7 @@ static void take_back(void)
 {
     for (struct line_code **link = &known; *link;) {
         struct line_code *function = *link;
-        if (function->code || function->open) {
+        if (function->code || function->open || function->probed) {
             link = &function->next;
             continue;
         }
@@ -163,6 +169,21 @@ struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
         function->choice = choice;
     }
     return function;
+}
+
+static void find_kind(struct line_code *function, PyObject *code)
+{
+    enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
+    PyObject *flags = PyObject_GetAttrString(code, "co_flags");
+    if (flags)
+        function->is_generator = PyLong_AsLong(flags) & (GENERATOR | COROUTINE | ASYNC_GENERATOR);
+    Py_XDECREF(flags);
+}
+
+bool line_codes_lend(PyObject *copy, struct line_code *function)
+{
+    find_kind(function, copy);
+    return set_extra(copy, line_codes_extra_index, function) == 0;
 }
 
 bool line_codes_is_stale(const struct line_code *function)
@@ -244,11 +265,11 @@ bool line_codes_span(PyObject *code, uint32_t *first, uint32_t *last)
     return *last > 0;
 }
 
-uint32_t line_codes_line(struct line_code *function, uint32_t offset)
+uint32_t line_codes_line(struct line_code *function, PyObject *code, uint32_t offset)
 {
     uint32_t place = offset / 2 % LINE_CODES_PLACES;
     if (function->places[place].offset != offset || !function->places[place].line) {
-        int line = line_at((PyObject *)function->code, (int)offset);
+        int line = line_at(code, (int)offset);
         function->places[place].offset = offset;
         function->places[place].line = line > 0 ? (uint32_t)line : 0;
     }
@@ -256,15 +277,6 @@ uint32_t line_codes_line(struct line_code *function, uint32_t offset)
 }
 
 /* ---- blocks ---- */
-
-static void find_kind(struct line_code *function, PyObject *code)
-{
-    enum { GENERATOR = 0x20, COROUTINE = 0x80, ASYNC_GENERATOR = 0x200 };
-    PyObject *flags = PyObject_GetAttrString(code, "co_flags");
-    if (flags)
-        function->is_generator = PyLong_AsLong(flags) & (GENERATOR | COROUTINE | ASYNC_GENERATOR);
-    Py_XDECREF(flags);
-}
 
 /* Not all versions count the line of `def`, or of its first decorator, among a function's own. */
 static void include_first(PyObject *code, uint32_t *first, uint32_t *last)

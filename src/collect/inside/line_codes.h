@@ -31,6 +31,10 @@ struct line_code {
     uint32_t open;              /* calls that are going on, in all threads */
     bool is_generator;          /* or a coroutine: it may go on in the middle of a line */
     bool is_comprehension; /* before 3.12: a function of its own that a reader takes for a part of its line */
+    PyObject *probed;      /* before 3.12: a copy of the code that tells of its lines (line_probes.h) */
+    uint32_t slots;        /* what a frame of it needs */
+    bool is_unfit;         /* there can be no copy */
+    bool has_room;         /* frames are made for it */
     struct {
         uint32_t offset, line;
     } places[LINE_CODES_PLACES]; /* lines of instructions where a generator went on lately */
@@ -60,6 +64,8 @@ static inline struct line_code *line_codes_find(PyObject *code)
 }
 /* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. Called without an exception. */
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice);
+/* A copy of the function's code is known as the function, too. False when memory ran out. */
+bool line_codes_lend(PyObject *copy, struct line_code *function);
 /* What all are known as that have been looked at and do not concern us. They can be forgotten: then each is stale, and
  * is to be looked at again. */
 extern struct line_code *line_codes_other;
@@ -77,8 +83,8 @@ bool line_codes_describe(struct line_code *function);
 uint32_t line_codes_block(struct line_code *function, uint32_t thread);
 /* Whether it is a comprehension or generator expression; not all are functions of their own in all versions. */
 bool line_codes_is_comprehension(PyObject *code);
-/* The line of an instruction. */
-uint32_t line_codes_line(struct line_code *function, uint32_t offset);
+/* The line of an instruction of `code`, which is always the same: the function's own, or its copy. */
+uint32_t line_codes_line(struct line_code *function, PyObject *code, uint32_t offset);
 /* The first and last line that code has; false when it has none. */
 bool line_codes_span(PyObject *code, uint32_t *first, uint32_t *last);
 

@@ -148,7 +148,8 @@ static PyObject *enter(PyObject *code, PyObject *offset)
         return Py_None;
     if (__builtin_expect(!function->line_count, 0))
         line_codes_describe(function);
-    line_clock_enter(thread, function, offset ? line_codes_line(function, number_of(offset)) : 0, now);
+    uint32_t line = offset ? line_codes_line(function, code, number_of(offset)) : 0;
+    line_clock_enter(thread, function, line, now);
     look_again_if_due(now);
     return Py_None;
 }

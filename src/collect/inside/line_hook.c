@@ -5,6 +5,7 @@
 #include "collect/inside/frame_hook.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_debugger.h"
+#include "collect/inside/line_probes.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_trace_slot.h"
 #include "collect/inside/setprofile.h"
@@ -76,15 +77,29 @@ static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing)
 static PyObject *evaluate_chosen(PyThreadState *state, void *frame, int throwing, struct line_code *function)
 {
     struct line_thread *thread = line_clock_thread();
-    if (!thread || interpreter_only_makes_generator(frame, (PyObject *)function->code))
+    bool has_probes = line_probes_are_in(frame, function);
+    uint32_t line = has_probes ? line_probes_line(frame, function) : 0;
+    if (!thread || interpreter_only_makes_generator(frame, (PyObject *)function->code) ||
+        !line_clock_enter(thread, function, line, line_clock_now()))
         return frame_hook_inner(state, frame, throwing);
-    if (!line_clock_enter(thread, function, 0, line_clock_now()))
-        return frame_hook_inner(state, frame, throwing);
-    unsigned char before = line_trace_slot_switch(state, true);
+    unsigned char before = line_trace_slot_switch(state, !has_probes);
     PyObject *result = frame_hook_stack_is_short() ? evaluate_alone(state, frame, throwing)
                                                    : frame_hook_inner(state, frame, throwing);
     line_trace_slot_switch_back(state, before);
     line_clock_leave(line_clock_present(), function, line_clock_now());
+    return result;
+}
+
+/* With probes in its code where it can have them, and nobody else looks. */
+static PyObject *evaluate_probed(PyThreadState *state, void *frame, int throwing, struct line_code *function)
+{
+    PyObject *code = NULL;
+    if (frame_hook_inner == interpreter.evaluate_default && line_trace_slot_is_free(state) &&
+        !frame_hook_stack_is_short())
+        code = line_probes_put_in(state, frame, function);
+    PyObject *result = evaluate_chosen(state, frame, throwing, function);
+    if (code)
+        line_probes_take_out(frame, function, code);
     return result;
 }
 
@@ -115,8 +130,8 @@ static __attribute__((noinline)) PyObject *evaluate_known(PyThreadState *state, 
     PyObject *code = interpreter_evaluated_code(frame);
     if (!function || line_codes_is_stale(function))
         function = line_session_look(code, globals_of(frame));
-    if (function && function->choice == LINE_CHOSEN)
-        return evaluate_chosen(state, frame, throwing, function);
+    if (function && function->choice == LINE_CHOSEN && function->code)
+        return evaluate_probed(state, frame, throwing, function);
     if (!line_clock_in_line(line_clock_own))
         return frame_hook_inner(state, frame, throwing);
     if (function && function->is_comprehension)

@@ -13,6 +13,7 @@
 #include "collect/inside/line_events.h"
 #include "collect/inside/line_hook.h"
 #include "collect/inside/line_peers.h"
+#include "collect/inside/line_probes.h"
 #include "collect/inside/line_profile.h"
 #include "collect/inside/line_requests.h"
 #include "collect/inside/line_targets.h"
@@ -29,8 +30,11 @@ void line_session_choose(PyObject *code)
     struct line_code *function = line_codes_find(code);
     if (function && function->choice == LINE_CHOSEN)
         return;
-    if (line_codes_set(code, LINE_CHOSEN) && interpreter.has_monitoring)
+    function = line_codes_set(code, LINE_CHOSEN);
+    if (function && interpreter.has_monitoring)
         line_events_choose(code);
+    else if (function)
+        line_probes_make_room(function);
 }
 
 void line_session_choose_running(PyObject *code, PyObject *frame)
@@ -122,6 +126,7 @@ static int begin(struct arena *arena, bool shared, char *why, size_t why_bytes)
     const struct trace_settings settings = {0};
     if (trace_init(&trace, arena, shared, &settings, why, why_bytes) < 0)
         return -1;
+    line_probes_init();
     return line_codes_init(&trace, why, why_bytes);
 }
 

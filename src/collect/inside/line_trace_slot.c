@@ -96,6 +96,14 @@ void line_trace_slot_switch_back(PyThreadState *state, unsigned char before)
         *flag_of(state) = before;
 }
 
+bool line_trace_slot_is_free(PyThreadState *state)
+{
+    const struct thread_slot *slot = thread_slot_of(state);
+    if (slot->function)
+        return false;
+    return !slot->trace_function || (function_in(slot) == own_function && !their_function);
+}
+
 int line_trace_slot_pass_on(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     return object && their_function ? their_function(object, frame, what, argument) : 0;

@@ -19,6 +19,9 @@ int line_trace_slot_init(interpreter_profile_function *function, char *why, size
 unsigned char line_trace_slot_switch(PyThreadState *state, bool on);
 void line_trace_slot_switch_back(PyThreadState *state, unsigned char before);
 
+/* Whether nobody else's trace or profile function is there. */
+bool line_trace_slot_is_free(PyThreadState *state);
+
 /* The line of the frame that the function was told of. */
 extern size_t line_trace_slot_line_offset;
 static inline uint32_t line_trace_slot_line(PyFrameObject *frame)
