@@ -6,8 +6,10 @@
 Each round runs every tool once, one after the other, and of all rounds the best time counts: what disturbs
 the machine disturbs all alike. The clock is the work program's own (bench/line_work.py). "far lines" are
 beyond line 256, where the numbers of lines are objects that must be made; in "calls" one line in six calls a
-function. "not chosen" is a function that is not timed, where another is: its share of full speed. "empty"
-is a trace function in C that does nothing: what CPython itself asks before 3.12 for telling of lines.
+function. "not chosen" is a function that is not timed, where another is: its share of full speed. 3.11 has
+less with many calls: the evaluation hook, which sees what a line calls, keeps it from evaluating Python calls
+without C calls. "empty" is a trace function in C that does nothing: what tracing costs at least before 3.12,
+where sonde has probes in the byte code instead.
 """
 
 import argparse

@@ -141,10 +141,11 @@ struct arena_line_call {
     uint64_t callee_since_ticks;
     uint32_t callee_depth; /* calls of the callee by itself */
     uint32_t outer; /* place in the stack, from 1, of the call of the same function around it; 0 = none */
-    uint64_t begin_ticks; /* of the call */
-    uint64_t owner;       /* the target's own */
-    uint32_t rest;        /* 1 = the line goes on after a yield: no hit of its own */
-    uint32_t midway;      /* 1 = it was going on already when its function was chosen */
+    uint64_t begin_ticks;  /* of the call */
+    uint64_t owner;        /* the target's own */
+    uint32_t rest;         /* 1 = the line goes on after a yield: no hit of its own */
+    uint16_t midway;       /* 1 = it was going on already when its function was chosen */
+    uint16_t raised_again; /* 1 = an exception passes through it, from another line than this */
 };
 
 _Static_assert(sizeof(struct arena_line_call) == 96, "both sides agree on the layout");

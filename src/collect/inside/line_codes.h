@@ -18,6 +18,7 @@ enum line_choice {
 };
 
 #define LINE_CODES_PLACES 8
+#define LINE_CODES_QUIET  8
 
 struct line_code {
     uint64_t code; /* address of the object; 0 = it is gone */
@@ -33,8 +34,10 @@ struct line_code {
     bool is_comprehension; /* before 3.12: a function of its own that a reader takes for a part of its line */
     PyObject *probed;      /* before 3.12: a copy of the code that tells of its lines (line_probes.h) */
     uint32_t slots;        /* what a frame of it needs */
-    bool is_unfit;         /* there can be no copy */
-    bool has_room;         /* frames are made for it */
+    uint32_t quiet_lines[LINE_CODES_QUIET]; /* 3.9 (probe_plan.h); as many as there is room for */
+    uint32_t quiet_count;
+    bool is_unfit; /* there can be no copy */
+    bool has_room; /* frames are made for it */
     struct {
         uint32_t offset, line;
     } places[LINE_CODES_PLACES]; /* lines of instructions where a generator went on lately */

@@ -1,6 +1,7 @@
 /*
- * line_hook: lines, calls and returns before 3.12: the frame evaluation hook tells of calls, and the trace function of a
- * thread, which is switched on only while the code of a chosen function runs, tells of lines.
+ * line_hook: lines, calls and returns before 3.12: the frame evaluation hook tells of calls; probes in the code of a chosen
+ * function (line_probes.h) tell of lines, or, where it can have none, the trace function of the thread, which is switched
+ * on only while that code runs.
  */
 #ifndef SONDE_COLLECT_INSIDE_LINE_HOOK_H
 #define SONDE_COLLECT_INSIDE_LINE_HOOK_H

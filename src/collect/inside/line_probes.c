@@ -12,7 +12,7 @@ struct probe {
     PyObject ob_base;
     struct line_code *function; /* lives as long as its copy does */
     uint32_t line;
-    bool if_new;
+    uint8_t when; /* enum probe_when */
 };
 
 static struct layout layout; /* empty = nothing has probes */
@@ -38,6 +38,28 @@ static __attribute__((noinline)) void describe(struct line_code *function, struc
     line_clock_set_rows(line_clock_own, function, call);
 }
 
+static bool is_quiet(const struct line_code *function, uint32_t line)
+{
+    for (uint32_t i = 0; i < function->quiet_count; i++)
+        if (function->quiet_lines[i] == line)
+            return true;
+    return false;
+}
+
+/* Whether a line that may begin here does. */
+static __attribute__((noinline)) bool begins(const struct probe *probe, struct arena_line_call *call)
+{
+    uint32_t line = call->first_line + (call->row - call->first_row);
+    bool goes_on = interpreter.minor > 9 ? line == probe->line : is_quiet(probe->function, line);
+    if (probe->when == PROBE_MARK) {
+        call->raised_again = 1;
+        return false;
+    }
+    bool does = !goes_on || call->raised_again;
+    call->raised_again = !does && interpreter.minor == 9;
+    return does;
+}
+
 static PyObject *on_probe(PyObject *self)
 {
     const struct probe *probe = (const struct probe *)self;
@@ -49,7 +71,7 @@ static PyObject *on_probe(PyObject *self)
         return self;
     if (__builtin_expect(!call->line_count, 0))
         describe(probe->function, call);
-    if (!probe->if_new || call->row != line_clock_row(call, probe->line))
+    if (__builtin_expect(probe->when == PROBE_ALWAYS, 1) || begins(probe, call))
         line_clock_line(call, probe->line, line_clock_now());
     return self;
 }
@@ -181,7 +203,9 @@ static PyObject *make_constants(PyObject *constants, const struct probe_code *ma
         }
         probe->function = function;
         probe->line = made->probes[i].line;
-        probe->if_new = made->probes[i].if_new;
+        probe->when = made->probes[i].when;
+        if (made->probes[i].is_quiet && function->quiet_count < LINE_CODES_QUIET)
+            function->quiet_lines[function->quiet_count++] = probe->line;
         PyTuple_SetItem(all, count + (Py_ssize_t)i, (PyObject *)probe);
     }
     return all;
@@ -313,7 +337,8 @@ static bool make_frame_fit(PyThreadState *state, void *frame, uint32_t slots)
     char **top = (char **)(void *)field(state, layout.thread_stack_top);
     char *chunk = *(char **)(void *)field(state, layout.thread_stack_chunk);
     char *end = field(frame, layout.frame_locals) + slots * sizeof(void *);
-    if (end > chunk + *(size_t *)(void *)(chunk + LAYOUT_CHUNK_SIZE))
+    if ((char *)frame < chunk || (char *)frame > *top ||
+        end > chunk + *(size_t *)(void *)(chunk + LAYOUT_CHUNK_SIZE))
         return false;
     if (*top < end)
         *top = end;
@@ -357,16 +382,19 @@ void line_probes_take_out(void *frame, struct line_code *function, PyObject *cod
     Py_DECREF(function->probed);
 }
 
-uint32_t line_probes_line(void *frame, struct line_code *function)
+/* Where the frame stands, in bytes of its code; -1 = it begins. A generator of 3.11 has been made already by then. */
+static int64_t offset_of(void *frame, const struct line_code *function)
 {
     char *at = field(frame, layout.frame_instruction);
-    if (!function->line_count) /* no line of it has ever begun */
-        return 0;
-    uint32_t offset =
-        interpreter.minor == 9 ? *(uint32_t *)(void *)at
-        : interpreter.minor == 10
-            ? *(uint32_t *)(void *)at * PROBE_PLAN_UNIT_BYTES
-            : (uint32_t)(*(char **)(void *)at - field(function->probed, layout.code_instructions));
-    uint32_t line = line_codes_line(function, function->probed, offset);
-    return line == function->first_line ? 0 : line;
+    if (interpreter.minor < 11)
+        return *(int *)(void *)at * (interpreter.minor == 9 ? 1 : PROBE_PLAN_UNIT_BYTES);
+    int64_t offset = *(char **)(void *)at - field(function->probed, layout.code_instructions);
+    int first = *(int *)(void *)field(function->probed, layout.code_first_traceable);
+    return offset <= (int64_t)first * PROBE_PLAN_UNIT_BYTES ? -1 : offset;
+}
+
+uint32_t line_probes_line(void *frame, struct line_code *function)
+{
+    int64_t offset = offset_of(frame, function);
+    return offset < 0 ? 0 : line_codes_line(function, function->probed, (uint32_t)offset);
 }

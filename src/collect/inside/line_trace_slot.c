@@ -69,6 +69,18 @@ static void let_go(PyThreadState *state, struct thread_slot *slot)
     is_on = false;
 }
 
+/* Whether the slot has, or we have in its place, the program's own function. */
+static bool has_theirs(const struct thread_slot *slot)
+{
+    return their_function || (slot->trace_function && function_in(slot) != own_function);
+}
+
+bool line_trace_slot_is_free(PyThreadState *state)
+{
+    const struct thread_slot *slot = thread_slot_of(state);
+    return !slot->function && !has_theirs(slot);
+}
+
 unsigned char line_trace_slot_switch(PyThreadState *state, bool on)
 {
     struct thread_slot *slot = thread_slot_of(state);
@@ -82,26 +94,19 @@ unsigned char line_trace_slot_switch(PyThreadState *state, bool on)
         *flag = slot->function || slot->trace_function ? on_value : OFF;
         return before;
     }
-    if (on || their_function)
+    if (on || has_theirs(slot))
         take(state, slot);
     *flag = on || their_function || slot->function ? on_value : OFF;
     return before;
 }
 
+/* What was evaluated meanwhile may have set a function, as a debugger's set_trace() does: then it stays on. */
 void line_trace_slot_switch_back(PyThreadState *state, unsigned char before)
 {
     if (interpreter.minor == 9 || their_function)
         line_trace_slot_switch(state, before);
     else
-        *flag_of(state) = before;
-}
-
-bool line_trace_slot_is_free(PyThreadState *state)
-{
-    const struct thread_slot *slot = thread_slot_of(state);
-    if (slot->function)
-        return false;
-    return !slot->trace_function || (function_in(slot) == own_function && !their_function);
+        *flag_of(state) = line_trace_slot_is_free(state) ? before : on_value;
 }
 
 int line_trace_slot_pass_on(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)

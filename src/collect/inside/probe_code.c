@@ -11,6 +11,8 @@ enum {
     EXTENDED_ARGUMENT = 144,
 };
 
+#define LOCATION_UNITS 8 /* that one row of 3.11's table can have */
+
 /* Where an instruction of the plan has come to lie, in units. */
 struct position {
     uint32_t entry; /* with its probe */
@@ -190,10 +192,10 @@ static void put(struct assembly *assembly, uint8_t opcode, uint32_t argument, ui
     put_unit(assembly, opcode, argument & 0xff);
 }
 
-static void put_probe(struct assembly *assembly, uint32_t line, bool if_new)
+static void put_probe(struct assembly *assembly, struct probe_line line)
 {
     uint32_t probe = assembly->next_probe++, constant = assembly->source->constants + probe;
-    assembly->made->probes[probe] = (struct probe_line){.line = line, .if_new = if_new};
+    assembly->made->probes[probe] = line;
     put(assembly, LOAD_CONSTANT, constant, units_with_argument(constant));
     put_unit(assembly, UNARY_POSITIVE, 0);
     put_unit(assembly, POP_TOP, 0);
@@ -213,9 +215,12 @@ static void put_instruction(struct assembly *assembly, uint32_t i)
     const struct probe_instruction *instruction = &assembly->plan.instructions[i];
     const struct probe_plan *plan = &assembly->plan;
     if (instruction->when != PROBE_NEVER)
-        put_probe(assembly, instruction->line, instruction->when == PROBE_IF_NEW);
+        put_probe(assembly, (struct probe_line){.line = instruction->line,
+                                                .when = instruction->when,
+                                                .is_quiet = instruction->is_quiet});
     if (instruction->counts && !instruction->detour)
-        put_probe(assembly, plan->instructions[instruction->target].line, false);
+        put_probe(assembly, (struct probe_line){.line = plan->instructions[instruction->target].line,
+                                                .when = PROBE_ALWAYS});
     if (jumps(instruction))
         put(assembly, opcode_of_jump(assembly, instruction), argument_of_jump(assembly, i),
             assembly->positions[i].width);
@@ -227,7 +232,9 @@ static void put_instruction(struct assembly *assembly, uint32_t i)
 static void put_detour(struct assembly *assembly, uint32_t i)
 {
     uint32_t width = assembly->positions[i].detour_width;
-    put_probe(assembly, assembly->plan.instructions[assembly->plan.instructions[i].target].line, false);
+    uint32_t target = assembly->plan.instructions[i].target;
+    put_probe(assembly,
+              (struct probe_line){.line = assembly->plan.instructions[target].line, .when = PROBE_ALWAYS});
     put(assembly, assembly->plan.minor >= 11 ? JUMP_BACKWARD : JUMP_ABSOLUTE, argument_of_detour(assembly, i),
         width);
 }
@@ -315,17 +322,18 @@ static void flush_lines(struct assembly *assembly)
 /* The next units come from this place of the source. */
 static void add_lines(struct assembly *assembly, uint32_t units, struct probe_place place)
 {
+    if (!units)
+        return;
     if (assembly->plan.minor >= 11) {
-        for (; units > 8; units -= 8)
-            put_location(assembly, 8, &place);
-        if (units)
-            put_location(assembly, units, &place);
+        for (; units > LOCATION_UNITS; units -= LOCATION_UNITS)
+            put_location(assembly, LOCATION_UNITS, &place);
+        put_location(assembly, units, &place);
         return;
     }
-    if (units && assembly->plan.minor == 9 && place.line != assembly->line) {
+    if (assembly->plan.minor == 9 && place.line != assembly->line) {
         put_change(assembly, assembly->pending, place.line);
         assembly->pending = 0;
-    } else if (units && assembly->plan.minor == 10 && place.line != assembly->place.line) {
+    } else if (assembly->plan.minor == 10 && place.line != assembly->place.line) {
         flush_lines(assembly);
     }
     assembly->place = place;

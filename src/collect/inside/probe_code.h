@@ -28,7 +28,8 @@ struct probe_source {
 /* One probe: the constant `constants` + its place in the list. */
 struct probe_line {
     uint32_t line;
-    bool if_new;
+    uint8_t when; /* enum probe_when */
+    bool is_quiet;
 };
 
 /* Owns its buffers; a zeroed struct is valid and empty. */

@@ -6,7 +6,10 @@
 
 enum {
     CACHE = 0, /* 3.11 */
+    RERAISE_9 = 48,
+    RERAISE = 119, /* since 3.10 */
     SEND = 123,
+    RAISE = 130,
     EXTENDED_ARGUMENT = 144,
     RESUME = 151, /* 3.11 */
 };
@@ -17,34 +20,34 @@ static const struct {
     uint8_t opcode, versions, jump;
     bool ends;
 } flow[] = {
-    {48, IN_9, PROBE_NO_JUMP, true},           /* RERAISE */
-    {83, ALL, PROBE_NO_JUMP, true},            /* RETURN_VALUE */
-    {93, ALL, PROBE_FORWARD, false},           /* FOR_ITER */
-    {110, ALL, PROBE_FORWARD, true},           /* JUMP_FORWARD */
-    {111, BEFORE_11, PROBE_ABSOLUTE, false},   /* JUMP_IF_FALSE_OR_POP */
-    {111, IN_11, PROBE_FORWARD, false},        /* the same */
-    {112, BEFORE_11, PROBE_ABSOLUTE, false},   /* JUMP_IF_TRUE_OR_POP */
-    {112, IN_11, PROBE_FORWARD, false},        /* the same */
-    {113, BEFORE_11, PROBE_ABSOLUTE, true},    /* JUMP_ABSOLUTE */
-    {114, BEFORE_11, PROBE_ABSOLUTE, false},   /* POP_JUMP_IF_FALSE */
-    {114, IN_11, PROBE_FORWARD, false},        /* POP_JUMP_FORWARD_IF_FALSE */
-    {115, BEFORE_11, PROBE_ABSOLUTE, false},   /* POP_JUMP_IF_TRUE */
-    {115, IN_11, PROBE_FORWARD, false},        /* POP_JUMP_FORWARD_IF_TRUE */
-    {119, IN_10 | IN_11, PROBE_NO_JUMP, true}, /* RERAISE */
-    {121, BEFORE_11, PROBE_ABSOLUTE, false},   /* JUMP_IF_NOT_EXC_MATCH */
-    {122, BEFORE_11, PROBE_SETUP, false},      /* SETUP_FINALLY */
-    {SEND, IN_11, PROBE_FORWARD, false},       /* SEND */
-    {128, IN_11, PROBE_FORWARD, false},        /* POP_JUMP_FORWARD_IF_NOT_NONE */
-    {129, IN_11, PROBE_FORWARD, false},        /* POP_JUMP_FORWARD_IF_NONE */
-    {130, ALL, PROBE_NO_JUMP, true},           /* RAISE_VARARGS */
-    {134, IN_11, PROBE_BACKWARD, true},        /* JUMP_BACKWARD_NO_INTERRUPT */
-    {140, IN_11, PROBE_BACKWARD, true},        /* JUMP_BACKWARD */
-    {143, BEFORE_11, PROBE_SETUP, false},      /* SETUP_WITH */
-    {154, BEFORE_11, PROBE_SETUP, false},      /* SETUP_ASYNC_WITH */
-    {173, IN_11, PROBE_BACKWARD, false},       /* POP_JUMP_BACKWARD_IF_NOT_NONE */
-    {174, IN_11, PROBE_BACKWARD, false},       /* POP_JUMP_BACKWARD_IF_NONE */
-    {175, IN_11, PROBE_BACKWARD, false},       /* POP_JUMP_BACKWARD_IF_FALSE */
-    {176, IN_11, PROBE_BACKWARD, false},       /* POP_JUMP_BACKWARD_IF_TRUE */
+    {RERAISE_9, IN_9, PROBE_NO_JUMP, true},        /* RERAISE */
+    {83, ALL, PROBE_NO_JUMP, true},                /* RETURN_VALUE */
+    {93, ALL, PROBE_FORWARD, false},               /* FOR_ITER */
+    {110, ALL, PROBE_FORWARD, true},               /* JUMP_FORWARD */
+    {111, BEFORE_11, PROBE_ABSOLUTE, false},       /* JUMP_IF_FALSE_OR_POP */
+    {111, IN_11, PROBE_FORWARD, false},            /* the same */
+    {112, BEFORE_11, PROBE_ABSOLUTE, false},       /* JUMP_IF_TRUE_OR_POP */
+    {112, IN_11, PROBE_FORWARD, false},            /* the same */
+    {113, BEFORE_11, PROBE_ABSOLUTE, true},        /* JUMP_ABSOLUTE */
+    {114, BEFORE_11, PROBE_ABSOLUTE, false},       /* POP_JUMP_IF_FALSE */
+    {114, IN_11, PROBE_FORWARD, false},            /* POP_JUMP_FORWARD_IF_FALSE */
+    {115, BEFORE_11, PROBE_ABSOLUTE, false},       /* POP_JUMP_IF_TRUE */
+    {115, IN_11, PROBE_FORWARD, false},            /* POP_JUMP_FORWARD_IF_TRUE */
+    {RERAISE, IN_10 | IN_11, PROBE_NO_JUMP, true}, /* RERAISE */
+    {121, BEFORE_11, PROBE_ABSOLUTE, false},       /* JUMP_IF_NOT_EXC_MATCH */
+    {122, BEFORE_11, PROBE_SETUP, false},          /* SETUP_FINALLY */
+    {SEND, IN_11, PROBE_FORWARD, false},           /* SEND */
+    {128, IN_11, PROBE_FORWARD, false},            /* POP_JUMP_FORWARD_IF_NOT_NONE */
+    {129, IN_11, PROBE_FORWARD, false},            /* POP_JUMP_FORWARD_IF_NONE */
+    {RAISE, ALL, PROBE_NO_JUMP, true},             /* RAISE_VARARGS */
+    {134, IN_11, PROBE_BACKWARD, true},            /* JUMP_BACKWARD_NO_INTERRUPT */
+    {140, IN_11, PROBE_BACKWARD, true},            /* JUMP_BACKWARD */
+    {143, BEFORE_11, PROBE_SETUP, false},          /* SETUP_WITH */
+    {154, BEFORE_11, PROBE_SETUP, false},          /* SETUP_ASYNC_WITH */
+    {173, IN_11, PROBE_BACKWARD, false},           /* POP_JUMP_BACKWARD_IF_NOT_NONE */
+    {174, IN_11, PROBE_BACKWARD, false},           /* POP_JUMP_BACKWARD_IF_NONE */
+    {175, IN_11, PROBE_BACKWARD, false},           /* POP_JUMP_BACKWARD_IF_FALSE */
+    {176, IN_11, PROBE_BACKWARD, false},           /* POP_JUMP_BACKWARD_IF_TRUE */
 };
 
 static void find_flow(struct probe_instruction *instruction, int minor)
@@ -157,17 +160,24 @@ static void find_arrivals(struct arrivals *arrivals, const struct probe_plan *pl
         arrivals[first] = (struct arrivals){.begins = true, .back = arrivals[first].back};
 }
 
-static enum probe_when when_of(const struct arrivals *arrivals)
+static enum probe_when when_of(const struct probe_instruction *instruction, const struct arrivals *arrivals)
 {
+    if (instruction->opcode == RERAISE && instruction->argument > 0)
+        return PROBE_MARK;
     if (arrivals->handles || (arrivals->begins && arrivals->goes_on))
         return PROBE_IF_NEW;
     return arrivals->begins ? PROBE_ALWAYS : PROBE_NEVER;
 }
 
-/* 3.9 looks only at where the code of a line begins, not at where the program came from, unless by an exception. */
-static bool begins_range(const struct probe_plan *plan, const struct arrivals *arrivals, uint32_t i)
+/* 3.9 looks only at where the code of a line begins, not at where the program came from. Exceptions are another matter:
+ * there a line begins unless the first instruction of a line has raised it, or the first line. */
+static enum probe_when when_in_range(struct probe_plan *plan, const struct arrivals *arrivals, uint32_t i)
 {
-    return i == 0 || arrivals[i].handles || plan->instructions[i].line != plan->instructions[i - 1].line;
+    struct probe_instruction *instruction = &plan->instructions[i];
+    if (i > 0 && instruction->line == plan->instructions[i - 1].line)
+        return arrivals[i].handles ? PROBE_IF_NEW : PROBE_NEVER;
+    instruction->is_quiet = i == 0 || instruction->opcode == RERAISE_9 || instruction->opcode == RAISE;
+    return PROBE_ALWAYS;
 }
 
 /* Jumps back whose target does not count all that arrive there. */
@@ -191,9 +201,9 @@ static void place_probes(struct probe_plan *plan, const struct arrivals *arrival
         if (!instruction->line || (plan->minor >= 11 && instruction->opcode == RESUME))
             continue;
         if (plan->minor == 9)
-            instruction->when = begins_range(plan, arrivals, i) ? PROBE_ALWAYS : PROBE_NEVER;
+            instruction->when = (uint8_t)when_in_range(plan, arrivals, i);
         else
-            instruction->when = (uint8_t)when_of(&arrivals[i]);
+            instruction->when = (uint8_t)when_of(instruction, &arrivals[i]);
     }
     count_jumps(plan);
     for (uint32_t i = 0; i < plan->count; i++)

@@ -31,7 +31,8 @@ struct probe_handler {
 enum probe_when {
     PROBE_NEVER,
     PROBE_ALWAYS,
-    PROBE_IF_NEW, /* unless the line is going on */
+    PROBE_MARK,   /* none begins: an exception goes on as if from where it was raised first */
+    PROBE_IF_NEW, /* unless the line is going on; in 3.9 unless an exception came from a quiet line */
 };
 
 enum probe_jump {
@@ -48,10 +49,11 @@ struct probe_instruction {
     uint32_t target; /* the instruction that it may jump to, or PROBE_PLAN_NONE */
     uint32_t line;   /* 0 = none */
     uint8_t opcode, jump;
-    bool ends;    /* the next instruction does not follow it */
-    uint8_t when; /* enum probe_when: the probe before it */
-    bool counts;  /* its jump back begins a line, and needs a probe of its own */
-    bool detour;  /* that lies at the end of the code, since it does not always jump */
+    bool ends;     /* the next instruction does not follow it */
+    uint8_t when;  /* enum probe_when: the probe before it */
+    bool is_quiet; /* 3.9: an exception that it raises begins no line where it is handled */
+    bool counts;   /* its jump back begins a line, and needs a probe of its own */
+    bool detour;   /* that lies at the end of the code, since it does not always jump */
 };
 
 struct probe_plan {
