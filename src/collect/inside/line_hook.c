@@ -90,12 +90,13 @@ static PyObject *evaluate_chosen(PyThreadState *state, void *frame, int throwing
     return result;
 }
 
-/* With probes in its code where it can have them, and nobody else looks. */
+/* With probes in its code where it can have them, and nobody else looks. Not where memory is measured: the copy is made
+ * while the caller's line runs, and would be its growth. */
 static PyObject *evaluate_probed(PyThreadState *state, void *frame, int throwing, struct line_code *function)
 {
     PyObject *code = NULL;
     if (frame_hook_inner == interpreter.evaluate_default && line_trace_slot_is_free(state) &&
-        !frame_hook_stack_is_short())
+        !line_clock.memory && !frame_hook_stack_is_short())
         code = line_probes_put_in(state, frame, function);
     PyObject *result = evaluate_chosen(state, frame, throwing, function);
     if (code)

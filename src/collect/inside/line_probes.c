@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "collect/inside/line_clock.h"
+#include "collect/inside/line_debugger.h"
 #include "collect/inside/probe_code.h"
 #include "python/layouts.h"
 
@@ -73,6 +74,10 @@ static PyObject *on_probe(PyObject *self)
         describe(probe->function, call);
     if (__builtin_expect(probe->when == PROBE_ALWAYS, 1) || begins(probe, call))
         line_clock_line(call, probe->line, line_clock_now());
+    if (__builtin_expect(line_memory.is_over_limit, 0) && line_debugger_stop() < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
     return self;
 }
 
