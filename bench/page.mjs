@@ -6,8 +6,8 @@
 // navigation until the picture is drawn), longest_ms (the longest time in which the page did not react until then),
 // frame_ms (p95 of the time that one frame takes while the picture is zoomed and moved, without waiting for the
 // screen's rate), pss_mb (the browser's largest process), requests (to other places than the page's own). Then, of each
-// VIEW of sonde's (what stands behind # in its address), frames: its frame_ms, and of the table sort_ms: the longest
-// time from a click on a column to the sorted rows.
+// VIEW of sonde's (what stands behind # in its address), frames: its frame_ms, and of the table sort_ms, the longest
+// time from a click on a column to the sorted rows, and jump_ms, as frame_ms where every row is another in each frame.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 
@@ -15,6 +15,9 @@ import { chromium } from "../web/node_modules/playwright-core/index.mjs";
 
 const LIMIT_MS = 180_000;
 const FRAMES = 150;
+// Pixels that rows are scrolled by in a frame: a step of a wheel, and so many that none stays in sight.
+const WHEEL = 120;
+const PAGE = 2000;
 // What holds when the picture is there; the element to zoom in, where the wheel does that.
 const VIEWERS = {
   sonde: { there: () => document.querySelector("main canvas, .table .body") && !document.querySelector("progress.busy"), picture: "main canvas" },
@@ -71,7 +74,7 @@ function watch(there) {
 }
 
 /** Time of each frame while a picture is zoomed in and out and moved, rings are walked through, or rows scrolled. */
-function frames([selector, count]) {
+function frames([selector, count, jump]) {
   const box = document.querySelector(selector).getBoundingClientRect();
   const at = { clientX: box.x + box.width * 0.4, clientY: box.y + box.height * 0.3 };
   const target = document.elementFromPoint(at.clientX, at.clientY);
@@ -80,7 +83,7 @@ function frames([selector, count]) {
   const rows = document.querySelector(".table .body");
   const move = (number) => {
     const part = number % 50;
-    if (rows) rows.scrollTop += part < 30 ? 1000 : -700;
+    if (rows) rows.scrollTop += (part < 30 ? 1 : -0.7) * jump;
     else if (document.querySelector(".sunburst")) number % 12 || press(part < 25 ? "ArrowDown" : "ArrowUp");
     else turn(part < 20 ? { deltaY: -60 } : part < 30 ? { deltaX: 40 } : { deltaY: 60 });
   };
@@ -129,7 +132,9 @@ async function measureView(view) {
   if (view.startsWith("view=sunburst")) for (let i = 0; i < 14; i++) await page.keyboard.press("ArrowDown");
   const isTable = view.startsWith("view=table");
   if (isTable) result.sort_ms = await page.evaluate(slowestSort);
-  result.frames[view] = p95(await page.evaluate(frames, [isTable ? ".table .body" : viewer.picture, FRAMES]));
+  const picture = isTable ? ".table .body" : viewer.picture;
+  result.frames[view] = p95(await page.evaluate(frames, [picture, FRAMES, WHEEL]));
+  if (isTable) result.jump_ms = p95(await page.evaluate(frames, [picture, FRAMES, PAGE]));
 }
 
 const executablePath = [process.env.SONDE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
