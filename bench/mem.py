@@ -61,10 +61,10 @@ class Bench:
 
 def say_ratio(bench, case, name, ours, theirs, most):
     ratio = ours / theirs
-    mark = " !" if ratio > most else ""
+    mark = f"  (at most {most})" + (" !" if ratio > most else "") if most else ""
     print(
         f"{bench.python!r:8} {case:10} {name:8} sonde {ours:+7.0f} ns  memray {theirs:+7.0f} ns"
-        f"  ratio {ratio:5.2f}  (at most {most}){mark}",
+        f"  ratio {ratio:5.2f}{mark}",
         flush=True,
     )
 
@@ -76,7 +76,7 @@ def report_blocks(bench, count):
         used = kinds if depth == 30 else {"exact": "memray"}
         found = bench.best(["none", *used, *used.values()], case, count)
         for name, peer in used.items():
-            limit = {"native": NATIVE_RATIO}.get(name, most)
+            limit = {"exact": most, "native": NATIVE_RATIO}.get(name)
             say_ratio(bench, case, name, found[name] - found["none"], found[peer] - found["none"], limit)
     larger = {name: bench.resident[name] - bench.resident["none"] for name in ("exact", "memray")}
     print(f"{bench.python!r:8} memory     sonde {larger['exact']:+} KiB  memray {larger['memray']:+} KiB")
