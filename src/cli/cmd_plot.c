@@ -33,6 +33,7 @@
 
 struct plot_values {
     const char *output, *format, *title, *range, *size;
+    const char *backend; /* of matplotlib, in mprof plot: taken, and of no use */
     struct option_list counters;
     bool slope, flame, function_marks, dark;
 };
@@ -70,6 +71,7 @@ static const struct option options[] = {
     {"dark", 0, OPTION_FLAG, NULL, FIELD(dark), NULL, "Light curves on a dark background."},
     {"size", 0, OPTION_TEXT, "WIDTHxHEIGHT", FIELD(size), NULL,
      "Of a picture, in CSS pixels (1/96 inch); a .png has twice as many each way."},
+    {"backend", 0, OPTION_TEXT, "NAME", FIELD(backend), NULL, NULL},
     {NULL},
 };
 
