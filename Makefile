@@ -42,6 +42,7 @@ bench: all .venv/test.ok ## speed against other profilers and viewers
 	@.venv/bin/python bench/run.py
 	@.venv/bin/python bench/lines.py
 	@.venv/bin/python bench/mem.py
+	@.venv/bin/python bench/mem_lines.py
 	@.venv/bin/python bench/sampling.py
 	@$(TOOLS) .venv/bin/python bench/page.py
 

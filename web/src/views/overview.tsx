@@ -124,7 +124,7 @@ const hasOnlyCounters = ({ counters, threads, timed }: Summary) => counters.leng
 /** What kind of data they are, for those who opened a file of another program. */
 function kindOf(summary: Summary): string {
   if (hasOnlyCounters(summary)) return "counters over time";
-  if (summary.only_lines) return `hits and ${summary.timed ? "times" : "memory"} of the lines of chosen functions`;
+  if (summary.only_lines) return `hits and ${summary.lined ? "times" : "memory"} of the lines of chosen functions`;
   const lines = summary.lined ? "; hits and times of lines" : "";
   if (summary.sampled) return `stacks, sampled${lines}`;
   if (summary.measure !== "time") return "allocations by stack";
