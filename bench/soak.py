@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Samples a busy program for long, and tells whether anything grows that should not: bench/soak.py [MINUTES]
+"""Records a busy program for long, and tells whether anything grows that should not.
+
+    bench/soak.py [MINUTES] [WAY]
+
+WAY is record (samples) or mem (every allocation); without it, one after the other, for MINUTES each.
 
 Looked at every few seconds: the memory and the descriptors of sonde, of the program and of the sampler, and
 the size of the file. The first fifth is for warming up; after that, memory may grow by a twentieth and 2 MiB,
@@ -21,6 +25,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
 import interpreters  # noqa: E402
 
 MEMORY_SLACK_KIB = 2048
+WAYS = {"record": (["record"], 3), "mem": (["mem", "--exact"], 2)}  # words, processes that are looked at
 DESCRIPTORS_SLACK = 16  # the sampler has two for each thread that lives just now
 
 
@@ -58,13 +63,13 @@ def look(pids, file):
     return row
 
 
-def watch(process, folder, seconds):
+def watch(process, folder, seconds, processes):
     rows, pids = [], {}
     interval = max(1.0, seconds / 300)
     while process.poll() is None:
         time.sleep(interval)
         try:
-            if len(pids) < 3:
+            if len(pids) < processes:
                 pids = family(process.pid)
                 continue
             rows.append(look(pids, folder / "soak.sonde"))
@@ -122,24 +127,31 @@ def judge(rows):
     return wrong
 
 
+def soak(way, minutes, python):
+    """How many things grow."""
+    words, processes = WAYS[way]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        record = [interpreters.sonde_program(), *words, "-o", folder / "soak.sonde", "--"]
+        command = [*record, python.executable, "-W", "ignore", HERE / "soaked.py", str(minutes * 60)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+        rows = watch(process, folder, minutes * 60, processes)
+        out, err = process.communicate()
+    turns = out.decode().strip()
+    print(f"{' '.join(words)}: Python {python!r}, {minutes:g} minutes, {turns} turns, {len(rows)} looks")
+    print(err.decode().strip())
+    if process.returncode or len(rows) < 15:
+        sys.exit(f"the run failed: exit code {process.returncode}, {len(rows)} looks")
+    return judge(rows)
+
+
 def main():
     minutes = float(sys.argv[1]) if sys.argv[1:] else 30
     usable, _ = interpreters.find()
     local = [one for one in usable if not one.free_threaded and not one.root]
     if not interpreters.sonde_program() or not local:
         sys.exit("sonde is not built, or no Python was found: run make")
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        record = [interpreters.sonde_program(), "record", "-o", folder / "soak.sonde", "--"]
-        command = [*record, local[-1].executable, "-W", "ignore", HERE / "soaked.py", str(minutes * 60)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
-        rows = watch(process, folder, minutes * 60)
-        out, err = process.communicate()
-    print(f"Python {local[-1]!r}, {minutes:g} minutes, {out.decode().strip()} turns, {len(rows)} looks")
-    print(err.decode().strip())
-    if process.returncode or len(rows) < 15:
-        sys.exit(f"the run failed: exit code {process.returncode}, {len(rows)} looks")
-    wrong = judge(rows)
+    wrong = sum(soak(way, minutes, local[-1]) for way in sys.argv[2:] or WAYS)
     print(f"soak: {'nothing grows' if not wrong else f'{wrong} grow'}")
     sys.exit(1 if wrong else 0)
 

@@ -1,15 +1,21 @@
 """A program that never comes to an end by itself: threads born and dying, forks, programs started, recursion,
 sleeps, for so many seconds. What it keeps does not grow."""
 
+import collections
 import os
 import subprocess
 import sys
 import threading
 import time
 
+kept = collections.deque(maxlen=100)
+
 
 def descend(depth):
-    return descend(depth - 1) if depth else sum(range(200))
+    if depth:
+        return descend(depth - 1)
+    kept.append(bytearray(600 + 100 * len(kept)))
+    return sum(range(200))
 
 
 def short():

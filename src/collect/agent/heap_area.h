@@ -52,7 +52,7 @@ struct heap_thread_row {
     uint64_t given_up_at;    /* 1 + `taken` when the thread waited for room in vain; 0 = it did not */
     struct heap_size
         sizes[HEAP_AREA_SIZES]; /* by the number of bits that a size has; weighted like records */
-    char name[16];
+    char name[64];              /* the program's, else the kernel's; may change */
 };
 
 /* One frame of a stack; a thread's root has parent 0. With native stacks a record belongs to a pair of two paths below one

@@ -19,10 +19,12 @@
 #include "collect/agent/heap_tree.h"
 #include "collect/agent/own_memory.h"
 #include "collect/agent/stack_sample.h"
+#include "python/thread_names.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
 #define NATIVE_PATIENCE_MS                                                                                   \
     5000                 /* how long the program waits at its start until the recorder has read its code */
+#define NAME_TRIES 32    /* new stacks of a thread, at which its name is asked for */
 #define STOP_TRIES 10000 /* turns left to others, until threads have left the tracker */
 
 HEAP_TRACKER_TLS int64_t heap_tracker_countdown;
@@ -41,6 +43,8 @@ struct counting_thread {
     uint32_t node, allocator, record; /* the last ones */
     uint64_t random;
     uint32_t python, native_node, pair; /* the last pair of paths */
+    uint32_t name_tries;
+    struct thread_names names;
     struct heap_stack stack;
     struct heap_native native;
 };
@@ -123,7 +127,10 @@ static bool fill_row(struct counting_thread *thread, struct heap_area *area)
     row->start_ticks = row->start_ticks ? row->start_ticks : heap_area_now(area);
     row->end_ticks = 0;
     row->in_use = 1;
-    prctl(PR_GET_NAME, row->name);
+    if (syscall(SYS_gettid) == getpid())
+        strcpy(row->name, "MainThread");
+    else
+        prctl(PR_GET_NAME, row->name);
     if (heap.settings.log && !row->ring)
         row->ring = heap_rings_new(area);
     __atomic_store_n(&row->tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
@@ -261,12 +268,30 @@ static inline uint32_t find_node(struct counting_thread *thread)
     return heap.walker.area && heap.reader.interpreter ? find_pair(thread, python) : python;
 }
 
+/* A program names its threads when they have begun already. */
+static void name_thread(struct counting_thread *thread)
+{
+    char name[sizeof thread->row->name] = "";
+    const struct stack_reader *interpreter = heap.reader.interpreter;
+    uint64_t state = interpreter ? stack_sample_own_state(interpreter) : 0;
+    struct memory memory = memory_own();
+    if (!state || thread->name_tries++ >= NAME_TRIES ||
+        !thread_names_find(&thread->names, &interpreter->layout, &memory, state) ||
+        thread_names_read(&thread->names, &interpreter->layout, &memory, state, name, sizeof name - 1) <= 0)
+        return;
+    memcpy(thread->row->name, name, sizeof name);
+    thread->name_tries = NAME_TRIES;
+}
+
 static inline uint32_t find_record(struct counting_thread *thread, enum heap_allocator allocator)
 {
     uint32_t node = heap.settings.stacks ? find_node(thread) : thread->root;
     if (thread->node == node && thread->allocator == allocator)
         return thread->record;
+    uint32_t known = heap.area->record_count;
     thread->record = heap_tree_record(&heap.tree, node, allocator);
+    if (heap.area->record_count > known && thread->name_tries < NAME_TRIES)
+        name_thread(thread);
     thread->node = thread->record ? node : 0;
     thread->allocator = allocator;
     return thread->record;

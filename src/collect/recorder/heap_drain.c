@@ -120,9 +120,8 @@ static struct thread describe_thread(const struct heap_drain *drain, uint32_t ro
     const struct heap_thread_row *thread = &drain->view.area->threads[row];
     char name[sizeof thread->name + 1] = "";
     memcpy(name, thread->name, sizeof thread->name);
-    const char *shown = thread->tid == drain->view.area->pid ? "MainThread" : name;
     return (struct thread){.process = drain->process,
-                           .name = writer_string(drain->writer, shown, strlen(shown)),
+                           .name = writer_string(drain->writer, name, strlen(name)),
                            .tid = thread->tid,
                            .start_ns = clock_to_ns(&drain->rate, thread->start_ticks)};
 }
