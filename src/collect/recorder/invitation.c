@@ -38,8 +38,11 @@ static const char script[] = "def sonde(path, answer, call, *arguments):\n"
                              "        words = getattr(module, call)(*arguments) or 'done'\n"
                              "    except BaseException as error:\n"
                              "        words = f'{type(error).__name__}: {error}'\n"
-                             "    with open(answer, 'w') as stream:\n"
-                             "        stream.write(words)\n";
+                             "    try:\n"
+                             "        with open(answer, 'w') as stream:\n"
+                             "            stream.write(words)\n"
+                             "    except OSError:\n"
+                             "        pass\n"; /* nobody waits for it any more */
 
 /* As Python writes it; every byte that might mean something is escaped. */
 static void put_literal(struct bytes *out, const char *text)
@@ -50,17 +53,18 @@ static void put_literal(struct bytes *out, const char *text)
     bytes_putf(out, "'.decode('utf-8', 'surrogateescape')");
 }
 
-static void path_of(const struct invitation *invitation, const char *name, char *path)
+/* Of the script that was sent last, or without a suffix of the answer to it. */
+static void path_of(const struct invitation *invitation, const char *suffix, char *path)
 {
-    snprintf(path, INVITATION_PATH_BYTES + 16, "%s/%s", invitation->folder, name);
+    snprintf(path, INVITATION_PATH_BYTES + 16, "%s/%s%s", invitation->folder, invitation->asked, suffix);
 }
 
 /* What is in the folder belongs to the program's user, who alone may read it. */
-static int write_file(const struct invitation *invitation, const char *name, const struct bytes *text,
+static int write_file(const struct invitation *invitation, const char *suffix, const struct bytes *text,
                       struct err *err)
 {
     char path[INVITATION_PATH_BYTES + 16];
-    path_of(invitation, name, path);
+    path_of(invitation, suffix, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && invitation->user != getuid() &&
         (fchown(fd, invitation->user, (gid_t)-1) != 0 ||
@@ -78,9 +82,10 @@ static int ask(struct invitation *invitation, const char *name, const char *call
 {
     struct bytes text = {0}, nothing = {0};
     char path[INVITATION_PATH_BYTES + 16], answer[INVITATION_PATH_BYTES + 16];
-    path_of(invitation, name, path);
-    path_of(invitation, "answer", answer);
-    bytes_putf(&text, "%ssonde(", script);
+    invitation->asked = name;
+    path_of(invitation, ".py", path);
+    path_of(invitation, "", answer);
+    bytes_putf(&text, "# sonde asks process %" PRIu32 " to run this\n%ssonde(", invitation->pid, script);
     put_literal(&text, invitation->inside);
     bytes_putf(&text, ", ");
     put_literal(&text, answer);
@@ -90,10 +95,9 @@ static int ask(struct invitation *invitation, const char *name, const char *call
         put_literal(&text, settings);
     }
     bytes_putf(&text, ")\n");
-    int result =
-        text.failed ? err_set(err, "out of memory") : write_file(invitation, "answer", &nothing, err);
+    int result = text.failed ? err_set(err, "out of memory") : write_file(invitation, "", &nothing, err);
     if (result == 0)
-        result = write_file(invitation, name, &text, err);
+        result = write_file(invitation, ".py", &text, err);
     bytes_clear(&text);
     if (result == 0)
         result = remote_script_ask(invitation->pid, path, err);
@@ -106,7 +110,7 @@ static int ask(struct invitation *invitation, const char *name, const char *call
 static bool read_answer(const struct invitation *invitation, struct bytes *text)
 {
     char path[INVITATION_PATH_BYTES + 16];
-    path_of(invitation, "answer", path);
+    path_of(invitation, "", path);
     bool got = bytes_read_file(text, path, 4096, NULL) == 0 && text->size > 0;
     bytes_put_u8(text, 0);
     return got && !text->failed;
@@ -129,7 +133,7 @@ int invitation_send(struct invitation *invitation, uint32_t pid, const char *ins
         invitation->folder[0] = '\0';
         return err_set_errno(err, "cannot make a folder in /tmp for the program to read from");
     }
-    return ask(invitation, "attach.py", "attach_memory", settings, err);
+    return ask(invitation, "attach", "attach_memory", settings, err);
 }
 
 void invitation_accept(struct invitation *invitation)
@@ -168,7 +172,7 @@ bool invitation_end(struct invitation *invitation)
     struct err err = {0};
     bool came = invitation->pid && !invitation->pending, left = false;
     invitation_accept(invitation);
-    if (!came || ask(invitation, "detach.py", "detach_memory", NULL, &err) < 0)
+    if (!came || ask(invitation, "detach", "detach_memory", NULL, &err) < 0)
         return true; /* it never came, has ended, or has become another program */
     while (!left && clock_monotonic_ns() - invitation->sent_ns < LEAVING_NS) {
         struct bytes answer = {0};
@@ -182,10 +186,11 @@ bool invitation_end(struct invitation *invitation)
 
 void invitation_clear(struct invitation *invitation)
 {
-    static const char *const names[] = {"attach.py", "detach.py", "answer"};
+    static const char *const names[] = {"attach", "detach"};
     char path[INVITATION_PATH_BYTES + 16];
-    for (size_t i = 0; invitation->folder[0] && i < sizeof names / sizeof *names; i++) {
-        path_of(invitation, names[i], path);
+    for (size_t i = 0; invitation->folder[0] && i < 2 * sizeof names / sizeof *names; i++) {
+        invitation->asked = names[i / 2];
+        path_of(invitation, i % 2 ? ".py" : "", path);
         unlink(path);
     }
     if (invitation->folder[0])

@@ -20,7 +20,8 @@ struct invitation {
     uint32_t user; /* its owner */
     const char *inside;
     char folder[INVITATION_PATH_BYTES];
-    bool pending; /* not all threads know yet that they need not come any more */
+    const char *asked; /* what for: the name of the script */
+    bool pending;      /* not all threads know yet that they need not come any more */
     uint64_t sent_ns;
 };
 

@@ -479,6 +479,7 @@ static void see_off(struct recorder *recorder)
     recorder->over = true;
     recorder->result->end_ns = clock_monotonic_ns();
     attach_stop(&recorder->attach);
+    take_messages(recorder); /* it may have come just now */
     invitation_end(&recorder->invitation);
     if (recorder->listener >= 0)
         close(recorder->listener); /* processes that start from now on find nobody */
