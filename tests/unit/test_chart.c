@@ -144,7 +144,7 @@ static void test_a_start_that_climbs_is_no_leak(void **state)
     assert_true(trend.low <= 0.01 && trend.high >= -0.01);
 }
 
-/* Of 200 random walks without drift not many may pass for leaks; with independent noise about 1 in 20. */
+/* Of 200 curves without drift about 1 in 20 may pass for leaks, whether values depend on those before or not. */
 static void test_the_interval_holds(void **state)
 {
     struct chart_point walk[500], independent[500];
@@ -160,8 +160,8 @@ static void test_the_interval_holds(void **state)
         walks += one.low > 0 || one.high < 0;
         others += other.low > 2 || other.high < 2;
     }
-    assert_in_range(walks, 0, 30);
-    assert_in_range(others, 1, 24);
+    assert_in_range(walks, 1, 20);
+    assert_in_range(others, 1, 20);
 }
 
 static void test_too_few_points_have_no_slope(void **state)
