@@ -1,11 +1,11 @@
 #include "collect/agent/heap_native.h"
 
-#include <link.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/agent/heap_area.h"
+#include "collect/agent/own_library.h"
 
 #define WAITS_MAX   100 /* for the recorder to have read new code: so often */
 #define WAIT_NS     300000
@@ -13,20 +13,10 @@
 
 static uint64_t library_low, library_high;
 
-static int find_library(struct dl_phdr_info *info, size_t size, void *context)
+static int find_library(struct dl_phdr_info *info, size_t size, void *here)
 {
     (void)size;
-    uint64_t here = (uint64_t)context;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uint64_t low = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && here >= low && here - low < segment->p_memsz) {
-            library_low = low;
-            library_high = low + segment->p_memsz;
-            return 1;
-        }
-    }
-    return 0;
+    return own_library_find(info, (uint64_t)here, &library_low, &library_high);
 }
 
 void heap_native_init(void)

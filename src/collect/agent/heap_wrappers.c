@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/agent/heap_tracker.h"
+#include "collect/agent/own_library.h"
 
 #define EXPORT              __attribute__((visibility("default")))
 #define LIKELY(condition)   __builtin_expect((condition), 1)
@@ -71,13 +71,10 @@ static size_t early_bytes(const void *block)
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *here)
 {
     (void)size;
+    uint64_t low, high;
     const char *slash = strrchr(info->dlpi_name, '/');
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        uint64_t low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (info->dlpi_phdr[i].p_type == PT_LOAD && (uint64_t)here >= low &&
-            (uint64_t)here - low < info->dlpi_phdr[i].p_memsz)
-            return 1;
-    }
+    if (own_library_find(info, (uint64_t)here, &low, &high))
+        return 1;
     return slash && strncmp(slash, "/libc.so", 8) == 0 ? 2 : 0;
 }
 
