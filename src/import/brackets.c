@@ -137,8 +137,10 @@ static int lay_out(struct laying *laying, struct brackets *brackets)
 int brackets_put(struct brackets *brackets, struct recording *recording)
 {
     struct laying laying = {.recording = recording};
+    if (!brackets->count)
+        return 0;
     qsort(brackets->rows, brackets->count, sizeof *brackets->rows, by_begin);
-    int result = brackets->count ? lay_out(&laying, brackets) : 0;
+    int result = lay_out(&laying, brackets);
     for (size_t i = 0; i < laying.lane_count; i++)
         free(laying.lanes[i].open);
     map_clear(&laying.regions);

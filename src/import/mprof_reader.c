@@ -295,8 +295,10 @@ static int load(struct loading *loading, const char *data, size_t size, const ch
     }
     loading->failed |= brackets_put(&loading->brackets, loading->recording) < 0;
     count_from_first(loading);
-    add_note(loading, NOTE_LOSS, loading->bad, "lines of the file make no sense and are left out");
-    add_note(loading, NOTE_LOSS, loading->brackets.lost, "functions overlap too much and are left out");
+    add_note(loading, NOTE_LOSS, loading->bad,
+             loading->bad == 1 ? "line of the file makes no sense and is left out"
+                               : "lines of the file make no sense and are left out");
+    add_note(loading, NOTE_LOSS, loading->brackets.lost, "calls of functions overlap too much to be kept");
     add_note(loading, NOTE_WARNING, loading->empty, "empty lines: the program was too short for mprof");
     if (loading->failed)
         return err_set(err, "out of memory while reading %s", name);

@@ -311,6 +311,9 @@ static int put_all(const struct recording *recording, const struct functions *fu
 {
     struct findings findings = {0};
     bool only_series = series_is_all(recording);
+    if (only_series && options->view != REPORT_TABLE)
+        return err_set(err, "%s holds memory over time, and nothing of who called whom; leave the view out",
+                       options->name ? options->name : "the recording");
     if (only_series) {
         series_text_put_peaks(recording, options->name, out);
         bytes_put_u8(out, '\n');
