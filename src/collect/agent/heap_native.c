@@ -118,7 +118,7 @@ __attribute__((noinline)) uint32_t heap_native_node(struct heap_native *native, 
     uint64_t start = (uint64_t)__builtin_frame_address(0);
     if (native->is_sure && native->start == start && is_unchanged(native))
         return native->node;
-    struct walk_native_registers registers;
+    struct walk_native_registers registers = {0};
     struct walk_native_stack stack = {.frames = native->walked, .capacity = HEAP_NATIVE_DEPTH};
     read_registers(&registers);
     walk(native, walker, &registers, &stack);
