@@ -9,6 +9,8 @@
 
 /* CPython up to 3.9 maps arenas of 256 KiB, later ones of 1 MiB. */
 static const uint64_t arena_bytes[] = {256 * 1024, 1024 * 1024};
+/* The table of arenas begins with 16 rows of 48 bytes and is doubled, whenever an arena is mapped that it has no row for. */
+#define ARENA_TABLE_BYTES 768
 
 /* What a frame says of those that it calls. */
 enum says { SAYS_NOTHING, SAYS_PROGRAM, SAYS_INTERPRETER };
@@ -23,7 +25,8 @@ static enum says says(const struct recording *recording, const struct code *code
     return own_code_is_library(recording, code) ? SAYS_NOTHING : SAYS_PROGRAM;
 }
 
-bool *heap_kept_by_program(const struct recording *recording, struct err *err)
+/* By node: whether the innermost frame that decides is one of the program's own. */
+static bool *nodes_of_program(const struct recording *recording, struct err *err)
 {
     bool *by_program = calloc((size_t)recording->nodes_count + 1, sizeof *by_program);
     uint8_t *words = calloc((size_t)recording->codes_count + 1, sizeof *words);
@@ -54,6 +57,51 @@ bool heap_kept_is_arenas(const struct heap_row *row, bool sampled)
             return true;
     }
     return false;
+}
+
+static bool is_same_place(const struct heap_row *a, const struct heap_row *b)
+{
+    return a->thread == b->thread && a->node == b->node;
+}
+
+/* Whether the stack that the row is of has mapped arenas, too. `rows` end before `end`. */
+static bool maps_arenas(const struct heap_row *row, const struct heap_row *end)
+{
+    for (const struct heap_row *other = row; other < end && is_same_place(row, other); other++)
+        if (other->allocator == HEAP_MMAP && other->total_count &&
+            (other->total_bytes == other->total_count * arena_bytes[0] ||
+             other->total_bytes == other->total_count * arena_bytes[1]))
+            return true;
+    return false;
+}
+
+static bool is_arena_table(const struct heap_row *row, const struct heap_row *end)
+{
+    uint64_t rows = row->live_bytes / ARENA_TABLE_BYTES;
+    bool doubled = rows && row->live_bytes % ARENA_TABLE_BYTES == 0 && (rows & (rows - 1)) == 0;
+    return row->allocator == HEAP_REALLOC && row->live_count == 1 && doubled && maps_arenas(row, end);
+}
+
+bool *heap_kept_rows(const struct recording *recording, struct err *err)
+{
+    const struct heap_row *rows = recording->heap, *end = rows + recording->heap_count;
+    bool *kept = calloc((size_t)recording->heap_count + 1, sizeof *kept);
+    bool *of_program = kept ? nodes_of_program(recording, err) : NULL;
+    bool sampled = heap_kept_is_sampled(recording);
+    if (!of_program) {
+        err_set(err, "not enough memory to tell leaks in %u rows", recording->heap_count);
+        free(kept);
+        return NULL;
+    }
+    for (uint32_t i = recording->heap_count; i-- > 0;) {
+        const struct heap_row *row = &rows[i], *next = row + 1;
+        bool is_last = next == end || !is_same_place(row, next) || row->allocator != next->allocator;
+        kept[i] = is_last ? row->allocator == HEAP_FREE || !of_program[row->node] ||
+                                heap_kept_is_arenas(row, sampled) || is_arena_table(row, end)
+                          : kept[i + 1];
+    }
+    free(of_program);
+    return kept;
 }
 
 bool heap_kept_is_sampled(const struct recording *recording)

@@ -1,6 +1,5 @@
 #include "analyse/heap_move.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/sort.h"
@@ -42,14 +41,14 @@ static int compare(const void *left, const void *right, void *context)
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-int heap_move_rows(struct heap_row *rows, uint32_t count, const uint32_t *of_node, const _Bool *mark,
+int heap_move_rows(struct heap_row *rows, uint32_t count, const uint32_t *of_node, const bool *mark,
                    struct err *err)
 {
     for (uint32_t i = count; i-- > 1;)
         if (is_same_stack(&rows[i], &rows[i - 1]))
             add(&rows[i], &rows[i - 1], true);
     for (uint32_t i = 0; i < count; i++) {
-        if (mark && mark[rows[i].node])
+        if (mark && mark[i])
             rows[i].allocator = HEAP_FREE;
         rows[i].node = of_node[rows[i].node];
     }

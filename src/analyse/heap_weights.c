@@ -81,8 +81,7 @@ static struct heap_row state_at(struct history history, uint64_t time_ns)
 struct summing {
     const struct selection *selection;
     enum measure measure;
-    bool *by_program; /* by node; NULL unless leaks are asked for */
-    bool sampled;
+    bool *kept; /* by row; NULL unless leaks are asked for */
 };
 
 static struct amounts weigh(const struct summing *summing, struct history history)
@@ -94,10 +93,6 @@ static struct amounts weigh(const struct summing *summing, struct history histor
         struct heap_row after = state_at(history, end_ns);
         return growth_of(&before, &after, summing->measure);
     }
-    bool leaks = in_bytes(summing->measure) == MEASURE_LEAKED;
-    bool kept = last->allocator == HEAP_FREE || (summing->by_program && !summing->by_program[last->node]);
-    if (leaks && (kept || heap_kept_is_arenas(last, summing->sampled)))
-        return (struct amounts){0};
     return amounts_of(last, summing->measure);
 }
 
@@ -108,8 +103,9 @@ static void visit_rows(const struct recording *recording, const struct summing *
     for (uint32_t at = 0; at < recording->heap_count;) {
         struct history history = history_at(recording, at);
         const struct heap_row *row = history.first;
+        bool is_kept = summing->kept && summing->kept[at];
         at += (uint32_t)(history.end - history.first);
-        struct amounts amounts = weigh(summing, history);
+        struct amounts amounts = is_kept ? (struct amounts){0} : weigh(summing, history);
         const struct weight weight = {.thread = row->thread,
                                       .node = row->node,
                                       .amount = blocks ? amounts.count : amounts.bytes,
@@ -128,12 +124,11 @@ int heap_weights_each(const struct recording *recording, const struct selection 
     if (ranged && heap_weights_is_exact(recording))
         return heap_log_each(recording, selection, measure, visit, context, err);
     if (!ranged && in_bytes(measure) == MEASURE_LEAKED) {
-        summing.sampled = heap_kept_is_sampled(recording);
-        summing.by_program = heap_kept_by_program(recording, err);
-        if (!summing.by_program)
+        summing.kept = heap_kept_rows(recording, err);
+        if (!summing.kept)
             return -1;
     }
     visit_rows(recording, &summing, visit, context);
-    free(summing.by_program);
+    free(summing.kept);
     return 0;
 }

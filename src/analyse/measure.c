@@ -40,7 +40,8 @@ int measure_find(const char *name, enum measure *measure, struct err *err)
 bool measure_has_memory(const struct recording *recording)
 {
     const char *mode = recording_meta(recording, "mode");
-    return recording->heap_count || recording->allocations_count || (mode && strcmp(mode, "mem") == 0);
+    bool meant = mode && strcmp(mode, "mem") == 0 && recording_meta(recording, "heap");
+    return recording->heap_count || recording->allocations_count || meant;
 }
 
 enum measure measure_of(const struct recording *recording, const struct selection *selection)

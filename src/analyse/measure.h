@@ -42,7 +42,7 @@ extern const char *const measure_names[];
 int measure_find(const char *name, enum measure *measure, struct err *err);
 /* The measure of a selection of this recording: never MEASURE_NATURAL. `selection` may be NULL. */
 enum measure measure_of(const struct recording *recording, const struct selection *selection);
-/* Whether the recording knows anything of memory. */
+/* Whether the recording knows what was allocated, or would have known. Resident sizes over time are counters. */
 bool measure_has_memory(const struct recording *recording);
 
 const char *measure_name(enum measure measure);

@@ -99,11 +99,9 @@ static uint32_t *places_of_heap(struct moving *moving)
 }
 
 /* Frames that are left out can no longer tell what the interpreter keeps, so its rows are marked. */
-static int move_heap_rows(struct moving *moving, uint32_t *of_node, bool *kept, struct err *err)
+static int move_heap_rows(struct moving *moving, const uint32_t *of_node, const bool *kept, struct err *err)
 {
     const struct recording *from = moving->from;
-    for (uint32_t i = 0; i < from->nodes_count; i++)
-        kept[i] = !kept[i];
     for (uint32_t i = 0; i < from->heap_count; i++)
         if (recording_add_heap(moving->into, &from->heap[i]) == UINT32_MAX)
             return -1;
@@ -115,7 +113,7 @@ static int move_heap(struct moving *moving)
     struct err err = {0};
     if (!moving->from->heap_count)
         return 0;
-    bool *kept = heap_kept_by_program(moving->from, &err);
+    bool *kept = heap_kept_rows(moving->from, &err);
     uint32_t *of_node = kept ? places_of_heap(moving) : NULL;
     int result = of_node ? move_heap_rows(moving, of_node, kept, &err) : -1;
     free(kept);

@@ -8,6 +8,7 @@
 #include "analyse/heap_totals.h"
 #include "analyse/labels.h"
 #include "analyse/line_table.h"
+#include "analyse/series.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "export/counter_json.h"
@@ -68,6 +69,17 @@ static const char *sample_name(const struct document *document, bool total)
     return total ? "total_samples" : "samples";
 }
 
+/* What ranges of time count from; sums have none. */
+static void put_axis(struct document *document)
+{
+    struct timeline_axis axis = series_whole_axis(document->recording);
+    if (!axis.end_ns)
+        return;
+    json_line(&document->json);
+    put_number(&document->json, "begin_ns", axis.begin_ns);
+    put_number(&document->json, "end_ns", axis.end_ns);
+}
+
 static void put_run(struct document *document)
 {
     struct json *json = &document->json;
@@ -80,6 +92,7 @@ static void put_run(struct document *document)
         put_string(document, recording_text(document->recording, document->recording->metas[i].key),
                    document->recording->metas[i].value);
     json_end_object(json);
+    put_axis(document);
     json_line(json);
     json_key(json, "measure");
     json_string(json, measure_name(document->functions.measure));

@@ -214,18 +214,31 @@ static void test_leaks_are_the_programs(void **state)
     put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);    /* own */
     put(&fixture, fixture.dumps_node, 100, 4 * KIB, 4 * KIB);   /* a library that own code called */
     put(&fixture, fixture.numpy_node, 100, 90 * KIB, 95 * KIB); /* an import */
+    struct heap_row table = {.at_ns = 100,
+                             .live_bytes = 3072,
+                             .live_count = 1,
+                             .thread = fixture.thread,
+                             .node = fixture.main_node,
+                             .allocator = HEAP_REALLOC};
+    recording_add_heap(&fixture.recording, &table); /* that of the arenas, mapped by the same stack */
     recording_add_heap(&fixture.recording, &(struct heap_row){.at_ns = 100,
                                                               .live_bytes = 2 * MIB,
                                                               .live_count = 2,
+                                                              .total_bytes = 3 * MIB,
+                                                              .total_count = 3,
                                                               .thread = fixture.thread,
                                                               .node = fixture.main_node,
                                                               .allocator = HEAP_MMAP});
     assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_LEAKED}), 12 * KIB);
     assert_int_equal(heap_totals_build(&fixture.recording, NULL, &totals, &err), 0);
     assert_int_equal(totals.arenas.bytes, 2 * MIB);
-    assert_int_equal(totals.kept.bytes, 140 * KIB);
+    assert_int_equal(totals.kept.bytes, 143 * KIB);
     assert_int_equal(totals.outside.bytes, 50 * KIB);
     assert_false(totals.ended);
+    fixture.recording.heap[5].total_bytes =
+        5 * KIB; /* a mapping that is no arena: the block is the program's */
+    fixture.recording.heap[5].live_bytes = 5 * KIB;
+    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_LEAKED}), 20 * KIB);
     recording_clear(&fixture.recording);
 }
 

@@ -333,11 +333,11 @@ function onTimeKey(picture: Picture, event: KeyboardEvent): boolean {
 }
 
 function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null {
-  const { begin_ns, end_ns } = recording.summary;
+  const { begin_ns, end_ns, timed } = recording.summary;
   const [window, setWindow] = useState<Window | null>(null);
   useEffect(() => setWindow(null), [range.value]);
   const layout = useTimeLayout(recording, window);
-  if (!(end_ns > begin_ns)) return <p class="hint empty">Sums were recorded, not one time after the other: there is no order in time to show.</p>;
+  if (!timed || !(end_ns > begin_ns)) return <p class="hint empty">Sums were recorded, not one time after the other: there is no order in time to show.</p>;
   if (!layout) return null;
   const options: PictureOptions = {
     layout,
