@@ -171,6 +171,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, recording->lines_count > 0);
     json_key(json, "only_lines");
     json_bool(json, functions_are_of_lines(recording));
+    json_key(json, "only_counters");
+    json_bool(json, series_is_all(recording));
     json_key(json, "timed");
     json_bool(json, recording->samples_count > 0);
     json_key(json, "memory");

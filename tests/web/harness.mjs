@@ -186,6 +186,20 @@ export async function goTo(page, name) {
   await settled(page);
 }
 
+/** Drops files as a hand would: a DataTransfer made in the page, the events that a browser sends. */
+export async function drop(page, ...paths) {
+  const files = paths.map((path) => ({ name: path.replace(/.*\//, ""), text: readFileSync(path).toString("base64") }));
+  await page.evaluate((files) => {
+    const transfer = new DataTransfer();
+    for (const { name, text } of files) {
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      transfer.items.add(new File([bytes], name));
+    }
+    for (const type of ["dragenter", "dragover", "drop"])
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, files);
+}
+
 /** Middle of row `row` of a canvas, at a share of its width. */
 export async function place(page, share, row, which = 0) {
   const box = await page.locator("canvas").nth(which).boundingBox();

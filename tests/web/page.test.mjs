@@ -3,25 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 
-import { INPUTS, settled, test } from "./harness.mjs";
+import { drop, INPUTS, settled, test } from "./harness.mjs";
 
 const LARGEST_BYTES = 1_500_000;
 
 const bare = (harness) => harness.made("bare.html", (path) => harness.sonde("page", "-o", path));
-
-/** Drops files as a hand would: a DataTransfer made in the page, the events that a browser sends. */
-async function drop(page, ...paths) {
-  const files = paths.map((path) => ({ name: path.replace(/.*\//, ""), text: readFileSync(path).toString("base64") }));
-  await page.evaluate((files) => {
-    const transfer = new DataTransfer();
-    for (const { name, text } of files) {
-      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-      transfer.items.add(new File([bytes], name));
-    }
-    for (const type of ["dragenter", "dragover", "drop"])
-      document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
-  }, files);
-}
 
 test("the bare page is small", async (harness) => {
   const { size } = statSync(bare(harness));

@@ -63,6 +63,8 @@ export interface Summary {
   /** Lines were timed; nothing else was. */
   lined: boolean;
   only_lines: boolean;
+  /** Counters over time, and nothing of functions. */
+  only_counters: boolean;
   /** What it holds of functions has times: a range of time shows a part of it. */
   timed: boolean;
   /** It knows of memory; and what it is of: "time", or of memory alone "peak". */

@@ -315,7 +315,7 @@ function words(shown: Shown, all: [number, number], chosen: [number, number] | n
   const at = hovered.value;
   if (dragged.value || (chosen && at === null)) {
     const part = `${time(chosen![0] - all[0])} to ${time(chosen![1] - all[0])}: ${time(chosen![1] - chosen![0])}`;
-    return `${part} · double click or Esc: all${ranged ? "" : " · functions have no times, so their figures stay those of the whole run"}`;
+    return `${part} · double click or Esc: all${ranged ? "" : " · figures of functions have no times and stay those of the whole run"}`;
   }
   if (at === null) return "drag to select a range";
   const first = shown.activity ? activityWords(shown.activity, at) : courseWords(shown.cpu, at);

@@ -118,12 +118,9 @@ function cpuWords(recording: Recording): string | undefined {
   return cpu && cpu.points > 1 ? `${counterValue(cpu, cpu.mean)} in use in the mean, ${counterValue(cpu, cpu.most)} at most` : undefined;
 }
 
-/** Memory over time, and nothing of functions. */
-const hasOnlyCounters = ({ counters, threads, timed }: Summary) => counters.length > 0 && !timed && !threads.length;
-
 /** What kind of data they are, for those who opened a file of another program. */
 function kindOf(summary: Summary): string {
-  if (hasOnlyCounters(summary)) return "counters over time";
+  if (summary.only_counters) return "counters over time";
   if (summary.only_lines) return `hits and ${summary.lined ? "times" : "memory"} of the lines of chosen functions`;
   const lines = summary.lined ? "; hits and times of lines" : "";
   if (summary.sampled) return `stacks, sampled${lines}`;
@@ -317,7 +314,7 @@ export function Overview({ recording }: ViewProps): JSX.Element {
   const table = functions.value;
   const { summary } = recording;
   const isEmpty = table && !(table.whole > 0) && !table.totalCalls;
-  const onlyCounters = hasOnlyCounters(summary);
+  const onlyCounters = summary.only_counters;
   const what = memoryMeasure.value ? "memory" : "time";
   return (
     <div class="overview">

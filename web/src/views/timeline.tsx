@@ -160,7 +160,7 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
     <div class="flame">
       <Drawn recording={current} whole={[begin_ns, end_ns]} />
       <p class="status">
-        {current.summary.timed || !current.summary.threads.length ? "" : "what functions took was added up and has no times · "}
+        {current.summary.timed || current.summary.only_counters ? "" : "what functions took was added up and has no times · "}
         wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it · i: idle time, too
       </p>
     </div>
