@@ -48,6 +48,27 @@ def test_the_peak_is_the_true_one(launch, known):
     assert own > 60_000_000
 
 
+def test_functions_that_lie_where_others_did_are_told_apart(launch, blocks):
+    """Code that is made, run once and forgotten: addresses of code, names and frames are used again."""
+    shutil.copy(blocks, launch.folder)
+    program = launch.write(
+        "made.py",
+        """
+        import blocks
+        for i in range(1000):
+            names = {"blocks": blocks}
+            exec(f"def function_{i}():\\n    blocks.take({1000 + i}, 2)\\n", names)
+            names[f"function_{i}"]()
+        """,
+    )
+    assert mem(launch, program).returncode == 0
+    found = collections.Counter()
+    for stack, allocator, numbers, _ in Heap(launch.folder / "out.sonde").rows:
+        if stack and stack[0].name.startswith("function_") and allocator == "malloc":
+            found[stack[0].name] += numbers.total[0]
+    assert found == {f"function_{i}": 2 * (1000 + i) for i in range(1000)}
+
+
 CONTAINERS = """
 import json, sys
 sizes = {}

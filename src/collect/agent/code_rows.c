@@ -54,6 +54,19 @@ static uint32_t copy_lines(struct code_rows *rows, const struct walk_process *pr
     return at;
 }
 
+/* Python keeps the hash of a text behind its length. */
+static uint64_t hash_address(const struct layout *layout, uint64_t text)
+{
+    return text + layout->text_length + sizeof(uint64_t);
+}
+
+/* A look at a name that is not our own costs a system call: the other fields have to do then. */
+static bool has_same_name(const struct code_row *row, const struct walk_process *process)
+{
+    return !process->memory.own ||
+           memory_word((const void *)hash_address(process->layout, row->name_at)) == row->name_hash;
+}
+
 /* Whether the row is about the object that lies at the address now: an address may be used again. Reads it in place
  * when a thread looks at its own frames, whose code is alive. */
 static bool is_same(const struct code_row *row, const struct walk_process *process, uint64_t code)
@@ -65,7 +78,7 @@ static bool is_same(const struct code_row *row, const struct walk_process *proce
     return bytes && row->name_at == memory_word(bytes + layout->code_name) &&
            row->filename_at == memory_word(bytes + layout->code_filename) &&
            row->lines_at == memory_word(bytes + layout->code_lines) &&
-           row->first_line == memory_int(bytes + layout->code_first_line);
+           row->first_line == memory_int(bytes + layout->code_first_line) && has_same_name(row, process);
 }
 
 /* 0 when the table is full. */
@@ -85,11 +98,14 @@ static uint32_t add_code(struct code_rows *rows, const struct walk_process *proc
     if (!id)
         return 0;
     struct code_row *row = &rows->rows[id];
+    uint64_t name_hash = 0;
+    memory_read_word(&process->memory, hash_address(process->layout, names->name), &name_hash);
     *row = (struct code_row){
         .address = code,
         .name_at = names->name,
         .filename_at = names->filename,
         .lines_at = names->lines,
+        .name_hash = name_hash,
         .first_line = names->first_line,
         .name = copy_name(rows, process, names->name),
         .qualname = copy_name(rows, process, names->qualname),

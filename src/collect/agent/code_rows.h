@@ -21,6 +21,7 @@ enum {
 /* A code object as it was when first met. A row is used again only for the same object: same address and fields. */
 struct code_row {
     uint64_t address, name_at, filename_at, lines_at;
+    uint64_t name_hash; /* Python's: another name may come to lie where this one did */
     int32_t first_line;
     uint32_t name, qualname, filename; /* texts: offset of u32 size and bytes; 0 = none */
     uint32_t lines;                    /* the table of lines, stored as a text */
