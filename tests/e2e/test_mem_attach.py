@@ -151,6 +151,24 @@ def test_what_is_allocated_meanwhile(launch_new):
         assert not scripts(process)
 
 
+def test_one_way_after_the_other(modern_launch):
+    """What one recording had put in place is not there any more for the next."""
+    if modern_launch.python.numbers < (3, 14):
+        pytest.skip("the newest Python does not run scripts from outside")
+    with serving(modern_launch) as process:
+        for words in (["--native"], [], ["--log"], ["--python-allocators"], ["--native"], []):
+            output = f"out{'-'.join(words)}.sonde"
+            tell(process, "kept.clear()")
+            with counting(modern_launch, process, *words, output=output):
+                tell(process, "serve()")
+            # Native frames are the innermost there; of Python's allocator the object itself is a block, too.
+            lines = {} if "--native" in words else lines_of(modern_launch.folder / output)
+            blocks = 10 if "--python-allocators" in words else 5
+            assert "--native" in words or lines["throw_away", THROW_AWAY][3] == blocks
+        assert not areas(process)
+        ends_well(process)
+
+
 def test_threads_that_wait_for_ever(launch_new):
     with serving(launch_new, "threads") as process:
         with counting(launch_new, process):

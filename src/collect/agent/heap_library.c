@@ -92,7 +92,8 @@ static const char *python_runs(void)
     const char *why = heap_python_read(&interpreter);
     if (!why)
         heap_python_call_at_end();
-    heap_tracker_await_native();
+    if (agent) /* one that runs already is not kept waiting */
+        heap_tracker_await_native();
     if (!why && follows_allocators)
         heap_python_follow_allocators();
     return why;

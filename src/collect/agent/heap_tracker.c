@@ -546,6 +546,8 @@ void heap_tracker_unmapped(const void *memory, size_t bytes)
 static void start_native(struct heap_area *area)
 {
     struct native_area *native = heap_area_native(area);
+    if (!heap.inherited_pid)
+        heap.walker = (struct native_walker){0}; /* what it knew of an earlier area is gone with that */
     if (!native)
         return;
     if (heap.inherited_pid)
@@ -661,7 +663,7 @@ void heap_tracker_after_fork(struct heap_area *(*open)(void))
     heap_blocks_reset();
     heap_ranges_reset();
     memset(heap_tracker_filter, 0, sizeof heap_tracker_filter);
-    heap.inherited_pid = inherited->pid;
+    heap.inherited_pid = open ? inherited->pid : 0;
     if (!heap.walker.area) /* the rows are read until there are own ones */
         own_memory_unmap(inherited, inherited->total_bytes);
     heap_tracker_countdown = 0;

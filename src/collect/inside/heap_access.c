@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/agent/agent.h"
 #include "collect/agent/relocations.h"
 
 #define WRAPPERS_MAX 48
@@ -56,8 +57,10 @@ static void redirect(void)
                                            wrapper->next ? wrapper->next : &unused[count]};
         count++;
     }
-    const void *own[] = {(const void *)library};
-    relocations_redirect(rows, count, own, 1);
+    const void *agent =
+        dlsym(RTLD_DEFAULT, AGENT_SYMBOL); /* its sampler has no thread of its own to count in */
+    const void *own[] = {(const void *)library, agent};
+    relocations_redirect(rows, count, own, agent ? 2 : 1);
 }
 
 int heap_access_begin(struct heap_area *area, const struct heap_settings *settings, char *why,
