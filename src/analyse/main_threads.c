@@ -54,12 +54,18 @@ static bool has_another(const struct recording *recording, uint32_t thread, cons
 
 bool *main_threads_repeated(const struct recording *recording, struct err *err)
 {
-    uint64_t *amounts = thread_amounts(recording, err);
-    bool *repeated = amounts ? calloc((size_t)recording->threads_count + 1, sizeof *repeated) : NULL;
-    if (amounts && !repeated)
+    bool *repeated = calloc((size_t)recording->threads_count + 1, sizeof *repeated);
+    if (!repeated)
         err_set(err, "not enough memory for %u threads", recording->threads_count);
-    for (uint32_t i = 1; repeated && recording->lines_count && i < recording->threads_count; i++)
+    if (!repeated || !recording->lines_count)
+        return repeated;
+    uint64_t *amounts = thread_amounts(recording, err);
+    for (uint32_t i = 1; amounts && i < recording->threads_count; i++)
         repeated[i] = !amounts[i] && has_another(recording, i, amounts);
+    if (!amounts) {
+        free(repeated);
+        repeated = NULL;
+    }
     free(amounts);
     return repeated;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/measure.h"
 #include "analyse/native_stacks.h"
 #include "analyse/own_code.h"
 #include "base/err.h"
@@ -159,16 +160,17 @@ void opened_clear(struct opened *opened)
     opened->count = 0;
 }
 
-static bool is_same(const struct selection *a, const struct selection *b)
+/* A measure that is said by its name may be the one that goes without saying. */
+static bool is_same(const struct recording *recording, const struct selection *a, const struct selection *b)
 {
     return a->process == b->process && a->thread == b->thread && a->idle == b->idle && a->gil == b->gil &&
-           a->lines == b->lines && a->measure == b->measure && a->begin_ns == b->begin_ns &&
-           a->end_ns == b->end_ns;
+           a->lines == b->lines && measure_of(recording, a) == measure_of(recording, b) &&
+           a->begin_ns == b->begin_ns && a->end_ns == b->end_ns;
 }
 
 static void choose(struct opened_recording *row, const struct selection *selection)
 {
-    if (!is_same(&row->selection, selection))
+    if (!is_same(&row->recording, &row->selection, selection))
         forget_tables(row);
     row->selection = *selection;
 }
