@@ -11,10 +11,16 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Lets the browser draw and react. */
+const turn = new MessageChannel();
+const waiting: (() => void)[] = [];
+turn.port1.onmessage = () => waiting.shift()?.();
+
+/** Lets the browser draw and react, and whatever else waits: unlike after scheduler.yield(), timers have their turn. */
 export function pause(): Promise<void> {
-  const { scheduler } = globalThis as { scheduler?: { yield?(): Promise<void> } };
-  return scheduler?.yield?.() ?? new Promise((done) => setTimeout(done));
+  return new Promise((done) => {
+    waiting.push(done);
+    turn.port2.postMessage(0);
+  });
 }
 
 const PIECE = 4 << 20;

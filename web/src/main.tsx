@@ -79,8 +79,7 @@ async function start(): Promise<void> {
   engine.value = made;
   await pause();
   show();
-  await pause();
-  prepareLetters(ROW, MONOSPACED);
+  setTimeout(() => prepareLetters(ROW, MONOSPACED)); // when there is nothing else to do: the worker reads
   await pause();
   const count = served ? await countServed(made) : await openCarried(made);
   const loaded = load(made, count);
