@@ -39,7 +39,7 @@ int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, str
     struct err err = {0};
     if (!run->can_be_read)
         return 0;
-    int result = input_read(run->path, &recording, &err);
+    int result = input_read(run->source ? run->source : run->path, &recording, &err);
     if (result == 0) {
         tell(run, &recording);
         if (wanted)

@@ -111,6 +111,7 @@ static int run_line(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
+        .line_functions = &values->functions,
         .hot = (uint32_t)wanted_hot(values),
         .embed_source = values->embed_source,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},

@@ -26,3 +26,10 @@ void line_targets_option_put_words(const struct option_list *functions, struct b
         bytes_putf(out, "%s%s", i ? ", " : "", functions->items[i]);
     bytes_put_u8(out, 0);
 }
+
+void line_targets_option_put_missing(const struct option_list *functions, uint64_t found, struct bytes *out)
+{
+    for (size_t i = 0; i < functions->count; i++)
+        if (!(found >> (i < 63 ? i : 63) & 1))
+            bytes_putf(out, "%s%s", out->size ? ", " : "", functions->items[i]);
+}

@@ -71,6 +71,7 @@ int mem_lines_run(const struct mem_lines_options *options)
         .format = options->format,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
+        .line_functions = &options->functions,
         .embed_source = options->embed_source,
         .heap = true,
         .target = options->target,

@@ -17,6 +17,7 @@
 #include "cli/finalize.h"
 #include "cli/input.h"
 #include "cli/installation.h"
+#include "cli/line_targets_option.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -51,7 +52,8 @@ struct making {
     run_close *close;
     const void *values; /* for it */
     bool closed;
-    int code; /* of closing; 0 = the target's counts */
+    bool is_spare; /* another file was made of the recording */
+    int code;      /* of closing; 0 = the target's counts */
 };
 
 /* Where the .sonde file goes, and whether something else is to be made of it. */
@@ -317,7 +319,7 @@ static int make_result(struct making *making, const struct run *run, char ***kep
     }
     if (convert(making, err) < 0)
         return -1;
-    recording_file_remove(&making->file);
+    making->is_spare = true;
     *kept = &making->result;
     return 0;
 }
@@ -339,6 +341,23 @@ static void tell_failure(const struct making *making, const struct run *run, con
         message_warn("what was recorded is kept in %s", file->path);
 }
 
+/* A name that was mistyped is told, also where others were not. */
+static void note_missing_targets(struct making *making)
+{
+    const struct option_list *functions = making->options->line_functions;
+    struct bytes names = {0}, text = {0};
+    if (functions && making->recorded.processes)
+        line_targets_option_put_missing(functions, making->recorded.targets_found, &names);
+    if (names.size)
+        bytes_putf(&text, "of what -f names, this was never called: %.*s", (int)names.size, names.data);
+    if (text.size && !text.failed) {
+        uint32_t words = writer_string(making->writer, (char *)text.data, text.size);
+        writer_note(making->writer, &(struct note){.kind = NOTE_WARNING, .count = 1, .text = words});
+    }
+    bytes_clear(&names);
+    bytes_clear(&text);
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -346,6 +365,7 @@ static void finish(struct making *making, struct run *run)
     struct err err = {0};
     char **kept = &making->file.path;
     run_totals_put(making->writer, making->options, run, &making->recorded);
+    note_missing_targets(making);
     if (run->recorded)
         keep_sources(making);
     int result = writer_close(making->writer, &err);
@@ -363,6 +383,9 @@ static void finish(struct making *making, struct run *run)
         return;
     }
     run->can_be_read = plain && (!making->result || conversion_can_be_read(making->format));
+    /* line_profiler's file has no time without callees. */
+    if (making->is_spare && making->format == conversion_find("lprof", NULL))
+        run->source = making->file.path;
     run->path = *kept;
     *kept = NULL;
 }
@@ -411,6 +434,8 @@ static void close_run(struct making *making, bool goes_on)
     making->run->goes_on = goes_on;
     finish(making, making->run);
     making->code = making->run->failed ? 0 : close_recorded(making);
+    if (making->is_spare)
+        recording_file_remove(&making->file);
     making->closed = true;
 }
 

@@ -16,6 +16,7 @@
 struct err;
 struct installation;
 struct observed_options;
+struct option_list;
 struct recording;
 
 struct run_options {
@@ -24,10 +25,11 @@ struct run_options {
     const char *format;           /* NULL = by suffix */
     struct conversion conversion; /* how another format is made; which one is found here */
     const char *settings;         /* lines for the session */
-    const char *line_targets;   /* functions whose lines are timed, in words; NULL or "" = none were named */
-    uint64_t rate_hz;           /* of sampling; 0 = a trace */
-    const char *clock;          /* of sampling: "wall" or "cpu" */
-    bool heap;                  /* allocations are counted */
+    const char *line_targets; /* functions whose lines are timed, in words; NULL or "" = none were named */
+    const struct option_list *line_functions; /* the same, one by one; NULL = none */
+    uint64_t rate_hz;                         /* of sampling; 0 = a trace */
+    const char *clock;                        /* of sampling: "wall" or "cpu" */
+    bool heap;                                /* allocations are counted */
     uint64_t heap_sample_bytes; /* of these: mean distance of sampled bytes; 0 = every block counts */
     uint64_t duration_ns;       /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
     const char *embed_source;   /* one of sources_choices */
@@ -41,9 +43,11 @@ struct run_options {
 };
 
 struct run {
-    char *path;       /* of the recording; NULL = none was made */
-    int status;       /* the target's, as waitpid gives it */
-    bool recorded;    /* at least one process was */
+    char *path; /* of the recording; NULL = none was made */
+    const char
+        *source;   /* a recording that has more than `path`, while the run is closed; NULL = there is none */
+    int status;    /* the target's, as waitpid gives it */
+    bool recorded; /* at least one process was */
     bool can_be_read; /* `path` is a file that sonde reads, not a device or a picture */
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;

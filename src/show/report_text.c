@@ -310,7 +310,7 @@ static int put_all(const struct recording *recording, const struct functions *fu
                    const struct report_options *options, struct bytes *out, struct err *err)
 {
     struct findings findings = {0};
-    bool only_series = series_is_all(recording);
+    bool only_series = series_is_all(recording) && !is_of_lines(recording) && !is_of_line_memory(recording);
     if (only_series && options->view != REPORT_TABLE)
         return err_set(err, "%s holds memory over time, and nothing of who called whom; leave the view out",
                        options->name ? options->name : "the recording");

@@ -20,12 +20,13 @@ struct writer {
     struct gather gather;
     struct recording known; /* the definitions made so far, but for threads, and the samples that are held */
     struct thread_owners threads;
-    struct map codes, nodes; /* hash of the definition → id */
-    struct map modules;      /* (path, build id) → id */
-    struct map addresses;    /* hash of (module, offset) → row */
-    struct map counters;     /* hash of the definition → id */
-    struct map regions;      /* likewise */
-    struct map inlinings;    /* hash of what the symbol says → row of it */
+    struct map met_threads, met_by; /* process and tid → the latest such thread, bits of who has met it */
+    struct map codes, nodes;        /* hash of the definition → id */
+    struct map modules;             /* (path, build id) → id */
+    struct map addresses;           /* hash of (module, offset) → row */
+    struct map counters;            /* hash of the definition → id */
+    struct map regions;             /* likewise */
+    struct map inlinings;           /* hash of what the symbol says → row of it */
 };
 
 static uint32_t fail(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -177,6 +178,21 @@ uint32_t writer_thread(struct writer *writer, const struct thread *thread)
     if (!id)
         return fail_memory(writer);
     put_thread(writer, id, thread);
+    return id;
+}
+
+uint32_t writer_met_thread(struct writer *writer, enum writer_collector collector,
+                           const struct thread *thread)
+{
+    uint64_t key = map_pair(thread->process, (uint32_t)thread->tid);
+    uint32_t id = map_get(&writer->met_threads, key), met_by = map_get(&writer->met_by, key);
+    uint32_t own = 1u << collector;
+    if (id == MAP_NONE || met_by & own) {
+        id = writer_thread(writer, thread);
+        met_by = 0;
+    }
+    if (id && (!map_set(&writer->met_threads, key, id) || !map_set(&writer->met_by, key, met_by | own)))
+        return fail_memory(writer);
     return id;
 }
 
@@ -635,6 +651,8 @@ void writer_abandon(struct writer *writer)
     gather_clear(&writer->gather);
     recording_clear(&writer->known);
     thread_owners_clear(&writer->threads);
+    map_clear(&writer->met_threads);
+    map_clear(&writer->met_by);
     map_clear(&writer->codes);
     map_clear(&writer->nodes);
     map_clear(&writer->modules);

@@ -87,6 +87,14 @@ def test_targets(package):
         assert set(line_times.by_name(package)) == expected, targets
 
 
+def test_targets_that_mean_nothing_are_named(package):
+    options = ["-f", "work", "-f", "shop.goods.sell", "-f", "Till.total", "-f", "missing.py:3", "-v"]
+    done = line_times.timed(package, "main.py", output="out.lprof", options=options)
+    assert b"of what -f names, this was never called: shop.goods.sell, missing.py:3\n" in done.stderr
+    assert b"Self Time" in done.stdout
+    assert not (package.folder / "out.lprof.sonde").exists()
+
+
 def test_reloaded_functions_add_up(package):
     line_times.timed(package, "main.py", options=["-f", "shop.goods.pack"])
     assert sum(line_times.hits(line_times.by_name(package)["pack"]).values()) >= 4

@@ -1,5 +1,7 @@
 """Without any target: the functions that take the time are found by samples, in the same run."""
 
+import json
+
 import line_times
 import pytest
 
@@ -126,6 +128,8 @@ def check_hot(launch, name):
     assert done.returncode == 0, done.stderr.decode()
     found = line_times.by_name(launch)
     assert hot <= set(found)
+    threads = json.loads(launch.run([launch.sonde, "report", "--json", "out.sonde"]).stdout)["threads"]
+    assert len(threads) == 1, "samples and lines are of one thread"
     assert "cold" not in found
     line_times.timed(launch, "program.py", "0.2", output="named.sonde", options=["-f", "program.py"])
     asked_for = line_times.by_name(launch, "named.sonde")

@@ -201,6 +201,25 @@ static void ids_move_by_gaps(void **state)
     ids_clear(&ids);
 }
 
+static void one_thread_is_one_row(void **state)
+{
+    (void)state;
+    struct bytes file = {0};
+    struct writer *writer = writer_new(&(struct writer_options){writer_sink_bytes, &file, NULL}, NULL);
+    assert_non_null(writer);
+    uint32_t process = writer_process(writer, &(struct process){.pid = 7});
+    const struct thread thread = {.process = process, .tid = 7};
+    uint32_t first = writer_met_thread(writer, WRITER_CALLS, &thread);
+    assert_int_equal(writer_met_thread(writer, WRITER_SAMPLES, &thread), first);
+    /* The kernel has given the number to another thread. */
+    uint32_t second = writer_met_thread(writer, WRITER_SAMPLES, &thread);
+    assert_int_not_equal(second, first);
+    assert_int_equal(writer_met_thread(writer, WRITER_CALLS, &thread), second);
+    assert_int_equal(writer_thread_count(writer), 2);
+    writer_abandon(writer);
+    bytes_clear(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +231,7 @@ int main(void)
         cmocka_unit_test(large_recordings_are_split),
         cmocka_unit_test(the_last_bytes_lead_to_the_index),
         cmocka_unit_test(ids_move_by_gaps),
+        cmocka_unit_test(one_thread_is_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ struct arena {
     uint64_t requests[ARENA_REQUESTS]; /* functions whose lines are to be timed, as arena_request has them */
     uint32_t remark;                   /* text: what the collector could not do; 0 = nothing */
     uint32_t measures_memory;          /* 1 = lines have memory, and no times */
+    uint64_t targets_found; /* bit i: a function was called that the session's line target i means */
 };
 
 struct arena_thread {

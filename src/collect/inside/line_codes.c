@@ -308,6 +308,7 @@ bool line_codes_describe(struct line_code *function)
         function->line_count = last - first + 1;
     }
     find_kind(function, code);
+    trace->arena->targets_found |= function->targets;
     PyErr_Restore(type, value, traceback);
     return has_lines;
 }

@@ -25,6 +25,7 @@ struct line_code {
     enum line_choice choice;
     uint32_t code_row; /* in the arena; 0 = it was not called yet */
     uint32_t first_line, line_count;
+    uint64_t targets;           /* bit i: the session's target i means it */
     uint32_t block;             /* in the arena, when all threads share it; 0 = none */
     struct line_thread *thread; /* the one whose stack `innermost` is about */
     uint32_t innermost;         /* place of the innermost call in that stack, from 1 */

@@ -51,12 +51,17 @@ void line_session_look_again(void)
         line_events_look_again();
 }
 
-static void take_up(PyObject *code, bool asked_for)
+static void take_up(PyObject *code, uint64_t targets)
 {
-    if (asked_for)
-        line_session_choose(code);
-    else
+    struct line_code *function = NULL;
+    if (!targets) {
         line_codes_set(code, LINE_OTHER);
+        return;
+    }
+    line_session_choose(code);
+    function = line_codes_find(code);
+    if (function && function->choice == LINE_CHOSEN)
+        function->targets |= targets;
 }
 
 struct line_code *line_session_look(PyObject *code, PyObject *globals)
@@ -67,7 +72,11 @@ struct line_code *line_session_look(PyObject *code, PyObject *globals)
     if (agent)
         line_peers_look(code);
     line_targets_look_through(code, module, take_up);
-    take_up(code, line_targets_match(code, module) || line_requests_match(code));
+    uint64_t targets = line_targets_match(code, module);
+    if (!targets && line_requests_match(code))
+        line_session_choose(code);
+    else
+        take_up(code, targets);
     PyErr_Restore(type, value, traceback);
     return line_codes_find(code);
 }

@@ -144,7 +144,7 @@ static PyObject *text_of(PyObject *object, const char *name)
     return bytes;
 }
 
-static bool is_asked_for(PyObject *code, PyObject *module, const char *qualname)
+static uint64_t find_targets(PyObject *code, PyObject *module, const char *qualname)
 {
     PyObject *file = text_of(code, "co_filename");
     PyObject *name = module && PyUnicode_Check(module) ? interpreter_utf8(module) : NULL;
@@ -154,22 +154,23 @@ static bool is_asked_for(PyObject *code, PyObject *module, const char *qualname)
         .qualname = qualname,
         .file = file ? PyBytes_AsString(file) : "",
     };
-    bool found = false;
-    for (uint32_t i = 0; i < target_count && !found; i++)
-        found = matches(&targets[i], &subject);
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < target_count; i++)
+        if (matches(&targets[i], &subject))
+            found |= UINT64_C(1) << (i < 63 ? i : 63);
     Py_XDECREF(name);
     Py_XDECREF(file);
     return found;
 }
 
-bool line_targets_match(PyObject *code, PyObject *module)
+uint64_t line_targets_match(PyObject *code, PyObject *module)
 {
     if (!target_count)
-        return false;
+        return 0;
     PyObject *qualname = text_of(code, "co_qualname");
     if (!qualname)
         qualname = text_of(code, "co_name");
-    bool found = is_asked_for(code, module, qualname ? PyBytes_AsString(qualname) : "");
+    uint64_t found = find_targets(code, module, qualname ? PyBytes_AsString(qualname) : "");
     Py_XDECREF(qualname);
     return found;
 }
@@ -178,7 +179,7 @@ bool line_targets_match(PyObject *code, PyObject *module)
 
 struct looking {
     PyObject *module;
-    void (*found)(PyObject *code, bool asked_for);
+    void (*found)(PyObject *code, uint64_t targets);
 };
 
 /* `prefix` is what the qualified names of what lies in the code begin with. */
@@ -193,7 +194,7 @@ static void look_through(const struct looking *looking, PyObject *code, const ch
         char qualname[1024], inner[1040];
         snprintf(qualname, sizeof qualname, "%s%s", prefix, PyBytes_AsString(name));
         snprintf(inner, sizeof inner, "%s%s", qualname, is_body(constant) ? "." : ".<locals>.");
-        looking->found(constant, is_asked_for(constant, looking->module, qualname));
+        looking->found(constant, find_targets(constant, looking->module, qualname));
         look_through(looking, constant, inner);
         Py_DECREF(name);
     }
@@ -202,7 +203,7 @@ static void look_through(const struct looking *looking, PyObject *code, const ch
 }
 
 void line_targets_look_through(PyObject *code, PyObject *module,
-                               void (*found)(PyObject *code, bool asked_for))
+                               void (*found)(PyObject *code, uint64_t targets))
 {
     if (!target_count || interpreter.minor >= 11)
         return;

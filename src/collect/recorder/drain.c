@@ -132,7 +132,7 @@ static void step_threads(struct drain *drain, const struct clock_rate *rate)
             .tid = row.tid,
             .start_ns = moment(rate, row.start_ticks),
         };
-        drain->threads[i] = i ? writer_thread(drain->writer, &thread) : 0;
+        drain->threads[i] = i ? writer_met_thread(drain->writer, WRITER_CALLS, &thread) : 0;
     }
     drain->thread_count = count;
 }
@@ -401,4 +401,9 @@ uint64_t drain_memory_bytes(const struct drain *drain)
            (uint64_t)arena_code_count(&drain->view) * sizeof(struct arena_code) +
            (uint64_t)arena_node_count(&drain->view) * sizeof(struct arena_node) + arena->text_used +
            (uint64_t)arena->line_count * sizeof(struct arena_line) + arena->kept_bytes;
+}
+
+uint64_t drain_targets_found(const struct drain *drain)
+{
+    return drain->view.arena->targets_found;
 }

@@ -30,5 +30,7 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
 uint64_t drain_calls(const struct drain *drain);
 uint64_t drain_hits(const struct drain *drain);
 uint64_t drain_memory_bytes(const struct drain *drain);
+/* The line targets that meant something, as in the arena. */
+uint64_t drain_targets_found(const struct drain *drain);
 
 #endif

@@ -134,7 +134,7 @@ static uint32_t thread_id(struct heap_drain *drain, uint32_t row)
         return 0;
     if (!drain->threads[row]) {
         const struct thread thread = describe_thread(drain, row);
-        drain->threads[row] = writer_thread(drain->writer, &thread);
+        drain->threads[row] = writer_met_thread(drain->writer, WRITER_HEAP, &thread);
     }
     return drain->threads[row];
 }

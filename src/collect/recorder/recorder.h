@@ -61,8 +61,9 @@ struct recorder_result {
     struct sample_native_counts native;
     uint64_t looks, sampled_ns;               /* of all processes: achieved rate */
     uint64_t lateness[SAMPLE_DRAIN_LATENESS]; /* instants that were less than 2^n microseconds late */
-    uint64_t slowdown_ns; /* estimated from the number of signals and the time in their handler */
-    bool target_refused;  /* the target itself cannot be recorded and was not run */
+    uint64_t slowdown_ns;   /* estimated from the number of signals and the time in their handler */
+    uint64_t targets_found; /* bit i: the session's line target i meant a function that was called */
+    bool target_refused;    /* the target itself cannot be recorded and was not run */
 };
 
 /* 0 when the target ran, whatever became of it; -1 when it could not be started. */

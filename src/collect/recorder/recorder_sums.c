@@ -8,8 +8,6 @@
 #include "collect/recorder/recorder.h"
 #include "collect/recorder/sample_drain.h"
 
-#define LINE_COST_NS 25 /* of one timed line: from `make bench` on one machine */
-
 /* What one recorded call costs, by minor version: from `make bench` on one machine, so only a rough guide. */
 static uint64_t call_cost_ns(const struct arena *arena)
 {
@@ -29,6 +27,12 @@ static void add_native(struct sample_native_counts *sum, const struct sample_nat
     sum->sleeping_whole += counts->sleeping_whole;
 }
 
+/* The same of one timed line: by a probe in the byte code before 3.12, then by an event. */
+static uint64_t line_cost_ns(const struct arena *arena)
+{
+    return (arena->python >> 16 & 0xff) < 12 ? 12 : 25;
+}
+
 static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
 {
     if (memory_bytes > result->memory_bytes)
@@ -37,6 +41,8 @@ static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
 
 void recorder_sums_add(struct recorder_result *result, const struct followed *followed)
 {
+    if (followed->drain)
+        result->targets_found |= drain_targets_found(followed->drain);
     if (followed->sample_drain) {
         struct sample_counts counts = sample_drain_counts(followed->sample_drain);
         result->samples += counts.samples;
@@ -55,6 +61,6 @@ void recorder_sums_add(struct recorder_result *result, const struct followed *fo
         return;
     }
     result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
-                           drain_hits(followed->drain) * LINE_COST_NS;
+                           drain_hits(followed->drain) * line_cost_ns(followed->memory);
     add_memory(result, drain_memory_bytes(followed->drain));
 }

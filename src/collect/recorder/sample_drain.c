@@ -197,7 +197,7 @@ static struct drained_slot *slot_of(struct sample_drain *drain, uint32_t place, 
         drained->native->depth = 0;
     name_thread(drain, drained, slot);
     const struct thread thread = describe_thread(drain, drained, slot, rate);
-    drained->thread = writer_thread(drain->writer, &thread);
+    drained->thread = writer_met_thread(drain->writer, WRITER_SAMPLES, &thread);
     return drained;
 }
 
