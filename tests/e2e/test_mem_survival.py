@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from conftest import PROGRAMS
 from heaps import Heap, blocks, mem
 
 __all__ = ["blocks"]  # a fixture
@@ -96,19 +97,57 @@ def test_memory_that_was_refused_is_not_counted(launch, blocks):
     assert found[10, "malloc"].live == (3000, 3)
 
 
-@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
-def test_other_allocators_stay_the_programs_own(modern_launch, blocks, library):
-    """Preloaded by the user: they are used, and seen."""
-    launch = modern_launch
+def installed(library):
+    """The path of a library that the loader finds by name."""
     place = shutil.which("ldconfig") or "/sbin/ldconfig"
     listed = subprocess.run([place, "-p"], capture_output=True, text=True, check=False).stdout
     paths = [line.split("=> ")[1] for line in listed.splitlines() if f"\t{library} " in line]
     if not paths:
         pytest.skip(f"{library} is not installed")
+    return paths[0]
+
+
+NEWS = """
+import ctypes
+library = ctypes.CDLL("./news.so")
+take, give, take_wide, pass_wide = library.take, library.give, library.take_wide, library.pass_wide
+take(0, 0)
+take(3000, 20)
+give(5)
+take_wide()
+pass_wide()
+assert library.fail() == 1
+take(48, 3)
+"""
+
+
+@pytest.mark.parametrize("library", [None, "libjemalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_new_and_delete_are_counted_once(modern_launch, library):
+    """The C++ library's own are malloc and free; those of other allocators are seen for themselves."""
+    launch = modern_launch
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    environment = {"LD_PRELOAD": installed(library)} if library else {}
+    source, built = PROGRAMS / "news.cc", launch.folder / "news.so"
+    subprocess.run(["g++", "-O1", "-std=c++17", "-fPIC", "-shared", source, "-o", built], check=True)
+    run = mem(launch, launch.write("news.py", NEWS), environment=environment, cwd=launch.folder)
+    assert run.returncode == 0, run.stderr
+    found = Heap(launch.folder / "out.sonde").by_line("news.py")
+    kind, wide = ("new", "new") if library else ("malloc", "aligned")
+    assert (found[5, kind].total, found[5, kind].live) == ((60000, 20), (45000, 15))
+    assert (found[7, wide].total, found[7, wide].live) == ((640, 1), (0, 0))
+    assert (found[10, kind].total, found[10, kind].live) == ((144, 3), (144, 3))
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"])
+def test_other_allocators_stay_the_programs_own(modern_launch, blocks, library):
+    """Preloaded by the user: they are used, and seen."""
+    launch = modern_launch
+    path = installed(library)
     shutil.copy(blocks, launch.folder)
     used = f"assert {library[:-2]!r} in open('/proc/self/maps').read()\n"
     program = launch.write("holding.py", "import blocks\nblocks.take(5000, 40)\nblocks.give(10)\n" + used)
-    run = mem(launch, program, environment={"LD_PRELOAD": paths[0]})
+    run = mem(launch, program, environment={"LD_PRELOAD": path})
     assert run.returncode == 0, run.stderr
     numbers = Heap(launch.folder / "out.sonde").by_line("holding.py")[2, "malloc"]
     assert (numbers.total, numbers.live) == ((200000, 40), (150000, 30))
