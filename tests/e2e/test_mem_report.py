@@ -1,4 +1,4 @@
-"""What reports say of memory, on every Python: leaks to the byte, without what Python keeps; ranges of time."""
+"""What reports say of memory, on every Python: leaks to the byte, without what Python keeps; ranges."""
 
 import json
 
