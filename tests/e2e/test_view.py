@@ -65,7 +65,7 @@ def test_answers_are_those_of_the_files(server, sonde):
     for number, name in enumerate(("small.sonde", "small.prof")):
         report = json.loads(subprocess.check_output([sonde, "report", "--json", "-n", "0", INPUTS / name]))
         functions = server.ask("functions", recording=number)
-        assert sum(functions.array("self_ns")) == pytest.approx(
+        assert sum(functions.array("self")) == pytest.approx(
             sum(row["self_ns"] for row in report["functions"]), abs=1000
         )
     assert "nonsense" in server.ask("nonsense").error
@@ -260,7 +260,7 @@ def start_run(launch, *options, mode="record"):
 
 
 def total_of(server):
-    return sum(server.ask("functions").array("self_ns"))
+    return sum(server.ask("functions").array("self"))
 
 
 @pytest.mark.parametrize("mode, options", [("record", []), ("record", ["--native"]), ("trace", [])])
