@@ -86,9 +86,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__inside(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
-                   line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 ||
-                   timers_add(module) < 0))
+    if (module &&
+        (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
+         line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 || timers_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }
