@@ -42,34 +42,6 @@ int main_threads_busiest(const struct recording *recording, uint32_t ids[MAIN_TH
     return count;
 }
 
-static bool has_another(const struct recording *recording, uint32_t thread, const uint64_t *amounts)
-{
-    const struct thread *rows = recording->threads;
-    for (uint32_t other = 1; other < recording->threads_count; other++)
-        if (amounts[other] && rows[other].process == rows[thread].process &&
-            rows[other].tid == rows[thread].tid)
-            return true;
-    return false;
-}
-
-bool *main_threads_repeated(const struct recording *recording, struct err *err)
-{
-    bool *repeated = calloc((size_t)recording->threads_count + 1, sizeof *repeated);
-    if (!repeated)
-        err_set(err, "not enough memory for %u threads", recording->threads_count);
-    if (!repeated || !recording->lines_count)
-        return repeated;
-    uint64_t *amounts = thread_amounts(recording, err);
-    for (uint32_t i = 1; amounts && i < recording->threads_count; i++)
-        repeated[i] = !amounts[i] && has_another(recording, i, amounts);
-    if (!amounts) {
-        free(repeated);
-        repeated = NULL;
-    }
-    free(amounts);
-    return repeated;
-}
-
 void main_threads_clear(struct main_threads *main)
 {
     map_clear(&main->children);

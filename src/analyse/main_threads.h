@@ -8,7 +8,6 @@
 #ifndef SONDE_ANALYSE_MAIN_THREADS_H
 #define SONDE_ANALYSE_MAIN_THREADS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/map.h"
@@ -21,10 +20,6 @@ struct tree;
 
 /* Ids of the busiest threads, the busiest first, into `ids`; how many there are, or -1 when memory ran out. */
 int main_threads_busiest(const struct recording *recording, uint32_t ids[MAIN_THREADS_MAX], struct err *err);
-
-/* By thread: whether it has no stacks and is, under another id, one that has. Who times lines and who takes samples of
- * the same run name a thread apart. The caller frees it; NULL when memory ran out. */
-bool *main_threads_repeated(const struct recording *recording, struct err *err);
 
 struct main_threads {
     const struct tree *tree;

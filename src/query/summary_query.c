@@ -1,6 +1,4 @@
 /* summary: what was recorded, how good it is, and what to look at first. */
-#include <stdlib.h>
-
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
 #include "analyse/overhead.h"
@@ -51,14 +49,11 @@ static void put_processes(struct json *json, const struct recording *recording)
     json_end_array(json);
 }
 
-static int put_threads(struct json *json, const struct recording *recording, struct err *err)
+static void put_threads(struct json *json, const struct recording *recording)
 {
-    bool *repeated = main_threads_repeated(recording, err);
     put_list(json, "threads");
-    for (uint32_t i = 1; repeated && i < recording->threads_count; i++) {
+    for (uint32_t i = 1; i < recording->threads_count; i++) {
         const struct thread *thread = &recording->threads[i];
-        if (repeated[i])
-            continue;
         json_begin_object(json);
         put_number(json, "id", i);
         put_number(json, "process", thread->process);
@@ -69,9 +64,6 @@ static int put_threads(struct json *json, const struct recording *recording, str
         json_end_object(json);
     }
     json_end_array(json);
-    int result = repeated ? 0 : -1;
-    free(repeated);
-    return result;
 }
 
 /* Those that can be told apart by colour, the busiest first. */
@@ -185,8 +177,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     put_number(json, "end_ns", axis.end_ns);
     put_metas(json, recording);
     put_processes(json, recording);
-    if (put_threads(json, recording, err) < 0 || counter_json_put(json, recording, err) < 0 ||
-        put_busiest(json, recording, err) < 0)
+    put_threads(json, recording);
+    if (counter_json_put(json, recording, err) < 0 || put_busiest(json, recording, err) < 0)
         return -1;
     put_notes(json, recording);
     put_damage(json, &recording->damage);

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -12,7 +11,6 @@
 #include "analyse/functions.h"
 #include "analyse/line_heat.h"
 #include "analyse/line_table.h"
-#include "analyse/main_threads.h"
 #include "analyse/source_block.h"
 #include "base/bytes.h"
 #include "store/recording.h"
@@ -205,23 +203,6 @@ static void heats_a_function_of_two_names_once(void **state)
     recording_clear(&recording);
 }
 
-static void knows_a_thread_of_two_ids(void **state)
-{
-    (void)state;
-    struct recording recording = {0};
-    make(&recording);
-    uint32_t again = recording_add_thread(&recording, &(struct thread){.process = 1, .tid = 100});
-    struct sample_row sample = {
-        .time_ns = 1, .weight_ns = 5, .thread = again, .count = 1, .state = SAMPLE_RUNNING};
-    sample.node = recording_add_node(&recording, &(struct node){.code = MAIN, .line = 2});
-    recording_add_sample(&recording, &sample);
-    bool *repeated = main_threads_repeated(&recording, NULL);
-    assert_true(repeated[FIRST]);
-    assert_false(repeated[again] || repeated[SECOND] || repeated[OTHER]);
-    free(repeated);
-    recording_clear(&recording);
-}
-
 static bool finds(const struct recording *recording, const char *topic, const char *words)
 {
     struct findings findings;
@@ -382,7 +363,6 @@ int main(void)
         cmocka_unit_test(gives_functions_their_times),
         cmocka_unit_test(heats_lines_by_what_is_exact),
         cmocka_unit_test(heats_a_function_of_two_names_once),
-        cmocka_unit_test(knows_a_thread_of_two_ids),
         cmocka_unit_test(says_which_line_is_hot),
         cmocka_unit_test(adds_memory_up),
         cmocka_unit_test(says_which_line_grows),
