@@ -1,4 +1,4 @@
-"""Cases of sonde.memory, run by the interpreter under test: memory_cases.py PACKAGES CASE."""
+"""Cases of sonde.memory, run by the interpreter under test: memory_cases.py PACKAGES CASE..."""
 
 import ctypes
 import gc
@@ -262,4 +262,5 @@ def check_file():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[2]]()
+    for case in sys.argv[2:]:
+        globals()[case]()

@@ -12,9 +12,10 @@ from conftest import read
 CASES = [name for name in vars(memory_cases) if name.startswith("check_")]
 
 
-def run_case(python, name, folder, under=()):
+def run_cases(python, names, folder, under=()):
+    """One after the other in one process."""
     script = shutil.copy(memory_cases.__file__, folder)
-    command = [*under, python.executable, script, interpreters.package_folder(), name]
+    command = [*under, python.executable, script, interpreters.package_folder(), *names]
     done = subprocess.run(
         python.enter(command, folder), cwd=folder, capture_output=True, text=True, timeout=120
     )
@@ -22,14 +23,17 @@ def run_case(python, name, folder, under=()):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_region(python, name, tmp_path):
-    run_case(python, name, tmp_path)
+def test_region(python, tmp_path):
+    run_cases(python, CASES, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["check_known_blocks", "check_nested", "check_overlapping", "check_threads"])
-def test_region_in_a_program_that_is_counted(python, sonde, name, tmp_path):
-    run_case(python, name, tmp_path, [sonde, "mem", "--exact", "--quiet", "-o", tmp_path / "out.sonde", "--"])
+@pytest.mark.parametrize("way", ["mem", "record", "trace"])
+def test_region_in_a_program_that_is_recorded(python, sonde, way, tmp_path):
+    """Of what `sonde mem` counts a region takes its part; the others do not count."""
+    exact = ["--exact"] if way == "mem" else []
+    under = [sonde, way, *exact, "--quiet", "-o", tmp_path / "out.sonde", "--"]
+    names = ["check_known_blocks", "check_nested", "check_overlapping", "check_threads"]
+    run_cases(python, names, tmp_path, under)
 
 
 def test_peak_of_the_whole_program_is_kept(modern_launch):
@@ -120,8 +124,8 @@ def test_other_allocators(modern, name, tmp_path):
     """What the program's calls reach is called, not the C library's."""
     if not ctypes.util.find_library(name[3:].partition(".")[0]):
         pytest.skip(f"{name} is not installed")
-    for case in ("check_known_blocks", "check_threads", "check_nested"):
-        run_case(modern, case, tmp_path, ["env", "LD_PRELOAD=" + name])
+    cases = ["check_known_blocks", "check_threads", "check_nested"]
+    run_cases(modern, cases, tmp_path, ["env", "LD_PRELOAD=" + name])
 
 
 STORM = """
@@ -139,7 +143,7 @@ STORM = """
     threads = [threading.Thread(target=allocate) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for turn in range(60):
+    for turn in range(25):
         with sonde.memory(python_allocators=turn % 3 == 0) as m:
             bytearray(1 << 20)
         assert m.peak_bytes >= 1 << 20
