@@ -141,22 +141,6 @@ static struct piece piece_at(const struct series *series, uint32_t index)
     return piece;
 }
 
-/* Least squares, counted from the first point so that no digits are lost. Of a sum: through the sum itself. */
-static double slope_of(const struct series *series)
-{
-    double times = 0, values = 0, squares = 0, products = 0, count = series->count;
-    for (uint32_t i = 0; i < series->count; i++) {
-        double time_s = (double)(series->rows[i].time_ns - series->rows[0].time_ns) / 1e9;
-        double value = (double)series->rows[i].value - (double)series->rows[0].value;
-        times += time_s;
-        values += value;
-        squares += time_s * time_s;
-        products += time_s * value;
-    }
-    double spread = count * squares - times * times;
-    return spread > 0 ? (count * products - times * values) / spread : 0;
-}
-
 struct series_summary series_summarise(const struct series *series)
 {
     struct series_summary summary = {.points = series->count};
@@ -177,7 +161,6 @@ struct series_summary series_summarise(const struct series *series)
     if (series->count) {
         summary.begin_ns = series->rows[0].time_ns;
         summary.end_ns = series->rows[series->count - 1].time_ns;
-        summary.slope = slope_of(series);
     }
     double length_ns = (double)(summary.end_ns - summary.begin_ns);
     summary.mean = length_ns > 0 ? area / length_ns : summary.first;

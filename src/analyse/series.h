@@ -37,7 +37,6 @@ struct series_summary {
     double first, last, least, most; /* 0 when there are no points */
     double mean;                     /* over time */
     uint64_t most_ns;                /* when it was the highest, the first time */
-    double slope; /* of a straight line through the points, in a second: what leaks, if anything does */
 };
 
 struct series_summary series_summarise(const struct series *series);

@@ -43,7 +43,6 @@ void counter_json_put_figures(struct json *json, const struct series *series)
     put_value(json, "most", summary.most);
     put_value(json, "mean", summary.mean);
     put_number(json, "most_ns", summary.most_ns);
-    put_value(json, "slope", summary.slope);
 }
 
 static void put_counters(struct json *json, const struct recording *recording)

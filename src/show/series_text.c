@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/chart.h"
 #include "analyse/regions.h"
 #include "analyse/series.h"
+#include "analyse/trend.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/quantity.h"
@@ -13,9 +15,8 @@
 #include "show/terminal.h"
 #include "store/recording.h"
 
-#define MIB      1048576.0
-#define LEAK_S   10.0 /* of a shorter run a slope says nothing */
-#define LEAK_MIB 0.05 /* in a second: less is no growth */
+#define MIB    1048576.0
+#define LEAK_S 10.0 /* of a shorter run nobody can tell a leak from a start */
 
 static bool is_of(const struct recording *recording, uint32_t counter, const char *name)
 {
@@ -89,9 +90,30 @@ static void put_memory(const struct recording *recording, const char *name,
     bytes_putf(line, "; %s at the end, %s in the mean; looked at %s times in %s",
                quantity_bytes(summary->last).text, quantity_bytes(summary->mean).text,
                quantity_count(summary->points).text, quantity_duration(length_s * 1e9).text);
-    if (length_s >= LEAK_S && summary->slope >= LEAK_MIB * MIB)
-        bytes_putf(line, "; it grows by %s a second (straight line through all points)",
-                   quantity_bytes(summary->slope).text);
+}
+
+/* Only what is surely more than nothing. */
+static int put_growth(const struct recording *recording, const char *name, struct bytes *line,
+                      struct err *err)
+{
+    struct series_row *rows;
+    struct series series;
+    struct trend trend = {0};
+    if (series_sum(recording, name, &rows, &series, err) < 0)
+        return -1;
+    struct chart_point *points = calloc((size_t)series.count + 1, sizeof *points);
+    int result = points ? 0 : err_set(err, "out of memory");
+    for (uint32_t i = 0; points && i < series.count; i++)
+        points[i] = (struct chart_point){.time_s = (double)(rows[i].time_ns - rows[0].time_ns) / 1e9,
+                                         .value = (double)rows[i].value};
+    if (points)
+        result = trend_fit(points, series.count, &trend, err);
+    if (trend.found && trend.low > 0 && trend.to_s - trend.from_s >= LEAK_S)
+        bytes_putf(line, "; it grows by %s a second (95 %%: %s to %s)", quantity_bytes(trend.per_second).text,
+                   quantity_bytes(trend.low).text, quantity_bytes(trend.high).text);
+    free(points);
+    free(rows);
+    return result;
 }
 
 static void put_line(const struct report_options *options, struct bytes *line, struct bytes *out)
@@ -111,8 +133,10 @@ static int put_words(const struct recording *recording, const struct report_opti
     if ((memory && summarise(recording, memory, &bytes, err) < 0) ||
         summarise(recording, "cpu", &cpu, err) < 0)
         return -1;
+    int result = 0;
     if (bytes.points) {
         put_memory(recording, memory, &bytes, &line);
+        result = put_growth(recording, memory, &line, err);
         put_line(options, &line, out);
     }
     if (cpu.points > 1) {
@@ -122,7 +146,7 @@ static int put_words(const struct recording *recording, const struct report_opti
     if (!bytes.points && cpu.points < 2)
         bytes_put_text(out, "Nothing was measured: the program was too short, or the file is cut\n");
     bytes_clear(&line);
-    return 0;
+    return result;
 }
 
 static int put_regions(const struct recording *recording, const struct report_options *options,

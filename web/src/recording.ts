@@ -51,7 +51,6 @@ export interface Figures {
   most: number;
   mean: number;
   most_ns: number;
-  slope: number;
 }
 
 export interface Summary {
