@@ -10,7 +10,7 @@ import time
 
 import interpreters
 import pytest
-from conftest import read
+from conftest import USABLE, Launcher, read
 
 SERVER = """
     import sys, threading, time
@@ -107,11 +107,19 @@ def lines_of(path):
     return found
 
 
-@pytest.fixture
-def launch_new(launch):
-    if launch.python.numbers < (3, 14):
-        pytest.skip("this Python does not run scripts from outside")
-    return launch
+NEW = [interpreter for interpreter in USABLE if interpreter.numbers >= (3, 14)]
+OLD = [interpreter for interpreter in USABLE if interpreter.numbers < (3, 14)]
+
+
+@pytest.fixture(params=NEW, ids=repr)
+def launch_new(request, sonde, tmp_path):
+    """Pythons that run scripts from outside."""
+    return Launcher(sonde, request.param, tmp_path)
+
+
+@pytest.fixture(params=OLD, ids=repr)
+def launch_old(request, sonde, tmp_path):
+    return Launcher(sonde, request.param, tmp_path)
 
 
 def check_recording(path, turns, alive=True):
@@ -229,11 +237,9 @@ def test_what_counts_already(launch_new):
     assert not (launch_new.folder / "out.sonde").exists()
 
 
-def test_older_pythons_are_refused(launch):
-    if launch.python.numbers >= (3, 14):
-        pytest.skip("this Python runs scripts from outside")
-    with serving(launch) as process:
-        done = launch.run([launch.sonde, "mem", "-p", str(process.pid)])
+def test_older_pythons_are_refused(launch_old):
+    with serving(launch_old) as process:
+        done = launch_old.run([launch_old.sonde, "mem", "-p", str(process.pid)])
         assert done.returncode == 2
         for words in ("3.14 and later", "could make it hang", f"sonde mem --rss --pid {process.pid}"):
             assert words in done.stderr.decode()

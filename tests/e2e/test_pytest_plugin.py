@@ -81,7 +81,11 @@ def run_tests(launch, python, *words):
     launch.write("test_marks.py", TESTS)
     package = launch.python.place or interpreters.sonde_folder()
     folder = interpreters.package_folder().relative_to(interpreters.sonde_folder())
-    environment = {"PYTHONPATH": f"{package}/{folder}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {
+        "PYTHONPATH": f"{package}/{folder}",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # pytest is large, and its own environment keeps it
+    }
     command = [python, "-m", "pytest", "-p", "sonde.pytest_plugin", "-rA", "-p", "no:cacheprovider", *words]
     done = launch.run([*command, "test_marks.py"], environment=environment)
     return done.stdout.decode()
