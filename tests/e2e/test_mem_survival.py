@@ -85,7 +85,7 @@ def test_memory_that_was_refused_is_not_counted(launch, blocks):
     program = launch.write("exhausted.py", EXHAUSTED)
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
     run = mem(launch, program, preexec_fn=limit)
     assert run.returncode == 0, run.stderr
