@@ -34,7 +34,7 @@ static void put_total(const struct heap_total *total, const char *noun, const ch
 static void put_quality(const struct recording *recording, const struct heap_totals *totals,
                         struct bytes *out)
 {
-    const char *own = recording_meta(recording, "heap_tracker_bytes");
+    const char *own = recording_meta(recording, "memory_bytes");
     if (totals->sampled && totals->sample_bytes)
         bytes_putf(out, "; estimated from one allocation for each %s",
                    quantity_bytes((double)totals->sample_bytes).text);

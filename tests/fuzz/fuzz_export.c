@@ -1,12 +1,15 @@
 /*
- * Every export of any recording that the readers of .sonde, collapsed stacks and speedscope files accept: none
- * crashes, and what was read obeys the invariants of recording.h.
+ * Every export of any recording that the readers of .sonde, collapsed stacks and speedscope files accept, and what is
+ * said of its memory: none crashes, and what was read obeys the invariants of recording.h.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/findings.h"
+#include "analyse/heap_totals.h"
 #include "analyse/native_stacks.h"
+#include "analyse/own_code.h"
 #include "analyse/owners.h"
 #include "analyse/tree.h"
 #include "export/chrome_writer.h"
@@ -42,6 +45,33 @@ static void put_tree(const struct recording *recording, const struct selection *
     tree_clear(&tree);
 }
 
+/* What is said of memory, by every measure, of all and of a range; of the whole and of the user's own code. */
+static void weigh(const struct recording *recording)
+{
+    for (enum measure measure = MEASURE_NATURAL; measure < MEASURE_END; measure++) {
+        struct selection selection = {.measure = measure};
+        struct findings findings;
+        struct tree tree;
+        require(tree_build(recording, &selection, &tree, NULL) == 0);
+        tree_clear(&tree);
+        selection.begin_ns = recording->heap_count ? recording->heap[recording->heap_count / 2].at_ns : 2;
+        require(findings_build(recording, &selection, &findings, NULL) == 0);
+        findings_clear(&findings);
+    }
+}
+
+static void weigh_all(const struct recording *recording)
+{
+    struct heap_histogram histogram;
+    struct own_code own;
+    require(heap_totals_histogram(recording, NULL, &histogram, NULL) == 0);
+    free(histogram.rows);
+    weigh(recording);
+    require(own_code_build(recording, &own, NULL) == 0);
+    weigh(&own.recording);
+    own_code_clear(&own);
+}
+
 static void put_all(struct recording *recording, bool function)
 {
     struct frame_style style = {.function = function, .exact_names = function};
@@ -50,6 +80,7 @@ static void put_all(struct recording *recording, bool function)
     struct err err = {0};
     require(native_stacks_name(recording, function, NULL) == 0);
     require(sample_definitions_hold(recording) && sample_rows_hold(recording));
+    weigh_all(recording);
     require(speedscope_writer_write(recording, &selection, &style, "name", &stream, NULL) == 0);
     if (chrome_writer_write(recording, &selection, &style, &stream, &err) < 0)
         require(err_is_set(&err));
@@ -63,7 +94,8 @@ static void put_all(struct recording *recording, bool function)
 /* Hostile depths make outputs that grow with their square: only small recordings are tried. */
 static void check(struct recording *recording)
 {
-    if (recording->nodes_count < 300 && recording->samples_count < 3000) {
+    if (recording->nodes_count < 300 && recording->samples_count < 3000 && recording->heap_count < 3000 &&
+        recording->allocations_count < 3000) {
         put_all(recording, true);
         put_all(recording, false);
     }

@@ -444,6 +444,7 @@ static void put_memory(struct writer *writer)
     writer_meta(writer, "mode", "mem");
     writer_meta(writer, "heap", "exact");
     writer_meta(writer, "heap_end_ns", "4900000000");
+    writer_meta(writer, "memory_bytes", "4194304");
     writer_source(writer, text(writer, "/home/me/project/etl.py"), source, sizeof source - 1);
 }
 

@@ -9,7 +9,7 @@ import { titleOfCounter } from "./counters";
 import { MEMORY, memoryMeasure } from "./measure";
 import { shortName } from "./names";
 import { bytes, count, time } from "./numbers";
-import type { Recording } from "./recording";
+import type { Recording, Summary } from "./recording";
 import { measure, range, selection, showSource, view } from "./state";
 
 const TOP = 12;
@@ -82,12 +82,13 @@ function Totals({ memory, begin }: { memory: Memory; begin: number }): JSX.Eleme
 }
 
 /** How far the figures can be trusted. */
-function qualityWords({ values }: Memory): string {
+function qualityWords({ values }: Memory, { meta }: Summary): string {
   const how = values.sampled
     ? `Estimated from ${values.sample_bytes ? `one allocation for each ${bytes(values.sample_bytes)}` : "samples"}.`
     : "Every allocation was counted.";
   const net = values.of_range && !values.exact_range ? " Of a part of the run, the net growth of each stack is known; sonde mem --log knows each block." : "";
-  return how + net;
+  const own = Number(meta.memory_bytes) > 0 ? ` The tracker itself took ${bytes(Number(meta.memory_bytes))}.` : "";
+  return how + net + own;
 }
 
 interface Course {
@@ -270,7 +271,7 @@ export function MemoryOverview({ recording }: { recording: Recording }): JSX.Ele
       <section class="wide">
         <h2>Memory</h2>
         <Totals memory={memory} begin={recording.summary.begin_ns} />
-        <p class="hint">{qualityWords(memory)}</p>
+        <p class="hint">{qualityWords(memory, recording.summary)}</p>
       </section>
       <Usage recording={recording} />
       <Sites recording={recording} memory={memory} by={by} title={range.value ? "Where it was allocated" : `Where most is ${title}`} />
