@@ -233,6 +233,7 @@ def test_line_profile_variable(modern_launch):
     """LINE_PROFILE=1 without sonde line: what line_profiler's decorator does itself."""
     launch = modern_launch
     executable = with_line_profiler(launch.python)
+    launch.write("rich.py", "raise ImportError")  # with which line_profiler prints in colours, even to a pipe
     printed, files = outputs(launch, executable, "sonde", LINE_PROFILE="1")
     their_printed, their_files = outputs(launch, executable, "line_profiler", LINE_PROFILE="1")
     assert printed[0] == "6 True"

@@ -17,7 +17,7 @@ struct probe {
 };
 
 static struct layout layout; /* empty = nothing has probes */
-static PyTypeObject *probe_type;
+static PyTypeObject *probe_type, *frame_type;
 
 static char *field(void *object, uint32_t offset)
 {
@@ -101,6 +101,7 @@ void line_probes_init(void)
     struct memory memory = memory_own();
     if (layout.version || interpreter.has_monitoring)
         return;
+    frame_type = interpreter_find("PyFrame_Type");
     uint64_t runtime = (uint64_t)interpreter_find("_PyRuntime");
     if (layouts_read(&memory, runtime, interpreter.version, &layout, &err) < 0 ||
         layouts_check(&layout, &memory, (uint64_t)interpreter.code_type, &err) < 0 ||
@@ -322,9 +323,10 @@ void line_probes_make_room(struct line_code *function)
     if (interpreter.minor >= 11)
         return;
     /* The frame that is kept for the next call lies behind the lines, and is too small. */
-    void **kept = (void **)(void *)field(code, layout.code_lines + sizeof(void *));
-    if (*kept)
-        PyObject_GC_Del(*kept);
+    PyObject **kept = (PyObject **)(void *)field(code, layout.code_lines + sizeof(void *));
+    if (!*kept || Py_TYPE(*kept) != frame_type)
+        return;
+    PyObject_GC_Del(*kept);
     *kept = NULL;
 }
 
