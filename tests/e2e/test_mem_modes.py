@@ -135,3 +135,23 @@ def test_python_allocators_show_small_objects(launch, allocator):
             assert kind in ("raw", "mem", "object"), stack
     assert made["small", "object"] >= 900  # some tuples come from a list of free ones
     assert made["large", "object"] + made["large", "mem"] in (1, 2, 3)
+
+
+def test_the_environment_is_the_programs_own(launch):
+    """What is preloaded is seen neither by the program nor by those that it starts, which are counted, too."""
+    program = launch.write(
+        "shown.py",
+        """
+        import os, subprocess, sys
+        shown = {name: os.environ.get(name) for name in ("LD_PRELOAD", "SONDE_SESSION")}
+        print(shown, flush=True)
+        if len(sys.argv) == 1:
+            subprocess.run([sys.executable, __file__, "child"], check=True)
+        """,
+    )
+    run = mem(launch, program)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.decode() == 2 * "{'LD_PRELOAD': None, 'SONDE_SESSION': None}\n"
+    data = Heap(launch.folder / "out.sonde").data
+    processes = data["threads"]["process"]
+    assert {processes[thread] for thread in data["heap"]["thread"].tolist()} == {1, 2}
