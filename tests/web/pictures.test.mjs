@@ -207,3 +207,22 @@ test("the window of time is in the URL, the same in time order and timeline; a l
   await again.keyboard.press("Escape");
   await again.waitForFunction(() => !/[#&]w=/.test(location.hash));
 });
+
+test("pictures lie on whole pixels: between them each frame would be scaled and blurred", async (harness) => {
+  const page = await harness.open(harness.html(sampled(harness)), { hash: "#view=flame", viewport: { width: 1283, height: 777 } });
+  for (const view of ["view=flame", "view=flame&as=time", "view=sunburst", "view=timeline", "view=timeline&t=1-999999999999"]) {
+    await page.evaluate((hash) => (location.hash = hash), view);
+    await page.waitForSelector("main canvas");
+    await settled(page);
+    const places = await page.locator("canvas").evaluateAll((all) =>
+      all.map((one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        return { place: [x, y, width, height], pixels: [one.width, one.height] };
+      }),
+    );
+    for (const { place, pixels } of places) {
+      assert(place.every(Number.isInteger), `${view}: ${place}`);
+      assert.deepEqual(place.slice(2), pixels, view);
+    }
+  }
+});

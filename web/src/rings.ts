@@ -57,9 +57,8 @@ export class Rings {
   private readonly context: CanvasRenderingContext2D;
   private image: ImageData | undefined;
   private pixels = new Uint32Array(0);
-  /** Of each pixel: distance from the middle in parts, and column of the angle. */
-  private distance = new Uint16Array(0);
-  private angle = new Uint16Array(0);
+  /** Of each pixel: distance from the middle in parts, and below it, in 16 bits, the column of the angle. */
+  private places = new Uint32Array(0);
   /** Pixels of each line that lie within the radius: the first, and the one behind the last. */
   private spans = new Uint32Array(0);
   private columns = 1;
@@ -67,9 +66,8 @@ export class Rings {
   private radius = 1;
   /** Colours of each ring by angle, one ring after the other. */
   private colors = new Uint32Array(0);
-  /** Of each distance: where its ring begins in `colors`, and how much of it shows above the background. */
+  /** Of each distance: how much of its ring shows above the background, and below it, in 24 bits, where it begins in `colors`. */
   private ring = new Uint32Array(0);
-  private parts = new Uint8Array(0);
   private background = -1;
 
   constructor(readonly canvas: HTMLCanvasElement) {
@@ -87,14 +85,12 @@ export class Rings {
     this.radius = Math.min(65535 / PARTS - 1, Math.max(8, Math.min(width, height) / 2 - 6 * this.scale));
     this.columns = Math.min(8192, Math.ceil(FULL * this.radius));
     this.ring = new Uint32Array(Math.ceil(this.radius) * PARTS + 1);
-    this.parts = new Uint8Array(this.ring.length);
     this.background = -1;
     this.measure(width, height);
   }
 
   private measure(width: number, height: number): void {
-    this.distance = new Uint16Array(width * height);
-    this.angle = new Uint16Array(width * height);
+    this.places = new Uint32Array(width * height);
     this.spans = new Uint32Array(2 * height);
     for (let y = 0; y < height; y++) {
       const down = y + 0.5 - height / 2;
@@ -108,10 +104,11 @@ export class Rings {
   }
 
   private place(at: number, right: number, down: number): void {
-    this.distance[at] = Math.round(Math.sqrt(right * right + down * down) * PARTS);
+    const distance = Math.round(Math.sqrt(right * right + down * down) * PARTS);
     // From the top, with the clock.
     const turned = Math.atan2(right, -down) / FULL;
-    this.angle[at] = Math.min(this.columns - 1, Math.floor((turned < 0 ? turned + 1 : turned) * this.columns));
+    const column = Math.min(this.columns - 1, Math.floor((turned < 0 ? turned + 1 : turned) * this.columns));
+    this.places[at] = ((distance << 16) | column) >>> 0;
   }
 
   private centreRadius(): number {
@@ -168,7 +165,7 @@ export class Rings {
 
   /** Which ring lies at each distance. */
   private measureRings(sight: Sight): void {
-    const { ring, parts, columns, radius } = this;
+    const { ring, columns, radius } = this;
     const width = this.ringWidth(sight);
     const edge = radius - MORE * this.scale;
     const first = Math.floor(sight.level);
@@ -178,13 +175,13 @@ export class Rings {
       const place = this.levelAt(far, sight) - first;
       const number = far < edge ? Math.floor(place) : far < edge + 1 ? more + 1 : more;
       const inside = (place - number) * width;
-      ring[at] = number * columns;
-      parts[at] = far < edge && number > 0 && inside < 1 ? Math.floor(inside * PARTS) : PARTS;
+      const parts = far < edge && number > 0 && inside < 1 ? Math.floor(inside * PARTS) : PARTS;
+      ring[at] = (parts << 24) | (number * columns);
     }
   }
 
   private paint(look: RingsLook): void {
-    const { pixels, distance, angle, colors, ring, parts, spans } = this;
+    const { pixels, places, colors, ring, spans } = this;
     const { background } = look;
     const { width, height } = this.image!;
     const isNew = this.background !== background;
@@ -192,9 +189,10 @@ export class Rings {
     this.background = background;
     for (let line = 0; line < spans.length; line += 2)
       for (let at = spans[line], end = spans[line + 1]; at < end; at++) {
-        const far = distance[at];
-        const color = colors[ring[far] + angle[at]];
-        const part = parts[far];
+        const place = places[at];
+        const packed = ring[place >>> 16];
+        const color = colors[(packed & 0xffffff) + (place & 0xffff)];
+        const part = packed >>> 24;
         pixels[at] = part === PARTS || color === background ? color : mixed(color, background, part);
       }
     const side = Math.ceil(this.radius) + 1;
