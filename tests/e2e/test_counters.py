@@ -175,6 +175,16 @@ def test_children_each_by_their_number(modern_launch):
     assert alone.returncode == 0 and len(counters(launch, output)) == 1
 
 
+def test_a_peak_between_two_looks_is_told(modern_launch):
+    """Looked at twice a second, a program that has 100 MiB for a moment; the kernel has seen it."""
+    launch, output = modern_launch, modern_launch.folder / "peak.sonde"
+    code = "import time; time.sleep(0.2); b = bytearray(b'x') * (100 << 20); del b; time.sleep(1)"
+    run = watch(launch, "--interval", "0.5", "-o", output, "--", launch.python.executable, "-c", code)
+    assert run.returncode == 0, run.stderr
+    values = points(output, "rss")
+    assert max(values) > 100 * MIB > 2 * values[-1], values
+
+
 def test_shared_pages_are_divided_or_left_out(modern_launch):
     """Two processes with the same 64 MiB: resident in both, each has half of them, none has them alone."""
     launch = modern_launch

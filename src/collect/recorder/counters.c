@@ -12,11 +12,11 @@
 #include "base/err.h"
 #include "store/writer.h"
 
-#define TEXT_BYTES 4096       /* of a file of /proc: all that is looked for stands before */
-#define HIDING_NS  400000000u /* looks farther apart may miss a peak: the kernel is asked for its own */
-#define FIRST_NS   5000000u   /* a short program is looked at more than once, too */
-#define NO_CLOCK   ((clockid_t)-1)
-#define HELD       256
+#define TEXT_BYTES  4096 /* of a file of /proc: all that is looked for stands before */
+#define MISSED_PART 64   /* a peak between two looks is told when it was higher than any seen by this part */
+#define FIRST_NS    5000000u /* a short program is looked at more than once, too */
+#define NO_CLOCK    ((clockid_t)-1)
+#define HELD        256
 
 /* One look; 0 = not known. */
 struct point {
@@ -25,10 +25,12 @@ struct point {
 
 struct counters_process {
     uint32_t pid;
+    int status_fd;       /* of what was resident at most */
     int memory_fd;       /* kept open: a number that is given to another process says nothing of it */
     clockid_t cpu_clock; /* of all its threads */
     uint32_t memory_counter, cpu_counter;
-    uint64_t next_ns, interval_ns, highest_bytes;
+    uint64_t next_ns, last_ns, interval_ns;
+    uint64_t highest_bytes; /* so far, seen or not */
     uint32_t looks;
     struct point held[HELD]; /* until they are written, each counter's together: that is half as long */
     uint32_t held_count;
@@ -76,15 +78,11 @@ static uint64_t memory_bytes(const char *text, enum counters_memory memory)
     return sscanf(text, "%*u %lu", &pages) == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* The most that was ever resident. */
-static uint64_t highest_bytes(uint32_t pid)
+/* The most that was ever resident, as the kernel has seen it; 0 = not known. */
+static uint64_t highest_bytes(int fd)
 {
     char text[TEXT_BYTES];
-    int fd = open_file(pid, "status");
-    bool known = read_text(fd, text);
-    if (fd >= 0)
-        close(fd);
-    return known ? labelled_bytes(text, "\nVmHWM:") : 0;
+    return read_text(fd, text) ? labelled_bytes(text, "\nVmHWM:") : 0;
 }
 
 static uint64_t cpu_ns(clockid_t clock)
@@ -122,15 +120,26 @@ static void write_held(const struct counters *counters, struct counters_process 
     process->held_count = 0;
 }
 
-/* Looks that are far apart may miss the highest: where the kernel has seen more than we have, its word counts. */
-static uint64_t with_missed_peak(const struct counters *counters, const struct counters_process *process,
-                                 uint64_t bytes)
+static void hold(const struct counters *counters, struct counters_process *process, struct point point)
 {
-    if (counters->memory != COUNTERS_RSS || process->interval_ns < HIDING_NS ||
-        bytes > process->highest_bytes)
-        return bytes;
-    uint64_t highest = highest_bytes(process->pid);
-    return highest > process->highest_bytes ? highest : bytes;
+    if (process->held_count == HELD)
+        write_held(counters, process);
+    process->held[process->held_count++] = point;
+    if (point.bytes > process->highest_bytes)
+        process->highest_bytes = point.bytes;
+}
+
+/* Looks may miss the highest: where the kernel has seen more than we have, that was between the last look and now. */
+static void find_missed_peak(const struct counters *counters, struct counters_process *process,
+                             const struct point *now)
+{
+    uint64_t seen = process->highest_bytes;
+    if (counters->memory != COUNTERS_RSS || !now->bytes || now->bytes > seen || !process->last_ns)
+        return;
+    uint64_t highest = highest_bytes(process->status_fd);
+    uint64_t between_ns = process->last_ns + (now->time_ns - process->last_ns) / 2;
+    if (highest > seen + seen / MISSED_PART)
+        hold(counters, process, (struct point){.time_ns = between_ns, .bytes = highest});
 }
 
 /* One that has ended and that nobody has asked for yet still has its CPU time. When it is gone altogether, its number
@@ -143,13 +152,9 @@ static void look(struct counters *counters, struct counters_process *process)
     struct point point = {.bytes = memory_bytes(text, counters->memory),
                           .cpu_ns = cpu_ns(process->cpu_clock)};
     point.time_ns = clock_monotonic_ns(); /* at once: CPU time goes on */
-    if (point.bytes)
-        point.bytes = with_missed_peak(counters, process, point.bytes);
-    if (point.bytes > process->highest_bytes)
-        process->highest_bytes = point.bytes;
-    if (process->held_count == HELD)
-        write_held(counters, process);
-    process->held[process->held_count++] = point;
+    find_missed_peak(counters, process, &point);
+    hold(counters, process, point);
+    process->last_ns = point.time_ns;
 }
 
 static void look_in_time(struct counters *counters, struct counters_process *process, uint64_t now_ns)
@@ -184,12 +189,22 @@ void counters_add(struct counters *counters, uint32_t pid, uint32_t id)
     *process = (struct counters_process){
         .pid = pid,
         .memory_fd = open_file(pid, memory_file(counters->memory)),
+        .status_fd = open_file(pid, "status"),
         .cpu_clock = clock_getcpuclockid((pid_t)pid, &clock) == 0 ? clock : NO_CLOCK,
         .interval_ns = counters->interval_ns ? counters->interval_ns : FIRST_NS,
         .memory_counter = define(counters->writer, names[counters->memory], "bytes", COUNTER_LEVEL, id),
         .cpu_counter = define(counters->writer, "cpu", "ns", COUNTER_SUM, id),
     };
+    process->highest_bytes = highest_bytes(process->status_fd); /* what was before is none of ours */
     look_in_time(counters, process, clock_monotonic_ns());
+}
+
+static void close_files(const struct counters_process *process)
+{
+    if (process->memory_fd >= 0)
+        close(process->memory_fd);
+    if (process->status_fd >= 0)
+        close(process->status_fd);
 }
 
 void counters_end(struct counters *counters, uint32_t pid)
@@ -200,8 +215,7 @@ void counters_end(struct counters *counters, uint32_t pid)
             continue;
         look(counters, process);
         write_held(counters, process);
-        if (process->memory_fd >= 0)
-            close(process->memory_fd);
+        close_files(process);
         counters->rows[i] = counters->rows[--counters->count];
         return;
     }
@@ -232,8 +246,7 @@ uint64_t counters_next_ns(const struct counters *counters)
 void counters_clear(struct counters *counters)
 {
     for (size_t i = 0; i < counters->count; i++)
-        if (counters->rows[i].memory_fd >= 0)
-            close(counters->rows[i].memory_fd);
+        close_files(&counters->rows[i]);
     free(counters->rows);
     counters->rows = NULL;
     counters->count = counters->capacity = 0;
