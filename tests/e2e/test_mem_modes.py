@@ -138,7 +138,7 @@ def test_python_allocators_show_small_objects(launch, allocator):
 
 
 def test_the_environment_is_the_programs_own(launch):
-    """What is preloaded is seen neither by the program nor by those that it starts, which are counted, too."""
+    """What is preloaded is seen neither by the program nor by those that it starts, and these are counted."""
     program = launch.write(
         "shown.py",
         """
