@@ -98,15 +98,25 @@ int remote_script_check(uint32_t pid, struct err *err)
     return result;
 }
 
-int remote_script_ask(uint32_t pid, const char *path, struct err *err)
+static bool is_any_running(const struct threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->rows[i].holds_gil)
+            return true;
+    return false;
+}
+
+int remote_script_ask(uint32_t pid, const char *path, bool *everybody, struct err *err)
 {
     struct threads *threads = find_threads(pid, err);
     if (!threads)
         return -1;
     size_t asked = 0;
+    *everybody |= !is_any_running(threads);
     if (strlen(path) < threads->slots.path_bytes)
         for (size_t i = 0; i < threads->count; i++)
-            asked += ask_thread(threads, threads->rows[i].state, path);
+            if (*everybody || threads->rows[i].holds_gil)
+                asked += ask_thread(threads, threads->rows[i].state, path);
     free(threads);
     return asked ? 0
                  : err_set(err, "process %u cannot be asked to run code: its memory cannot be written", pid);

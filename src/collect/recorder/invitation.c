@@ -17,6 +17,8 @@
 #include "collect/outside/thread_states.h"
 
 #define PATIENCE_NS      30000000000u /* with a program whose threads all wait in C */
+#define ONE_NS           50000000u    /* for the thread that is asked first */
+#define LINGER_NS        100000000    /* threads that have taken the path may yet have to open the file */
 #define LEAVING_NS       2000000000u
 #define LEAVING_PAUSE_NS 5000000
 
@@ -99,11 +101,23 @@ static int ask(struct invitation *invitation, const char *name, const char *call
     if (result == 0)
         result = write_file(invitation, ".py", &text, err);
     bytes_clear(&text);
+    invitation->everybody = false;
     if (result == 0)
-        result = remote_script_ask(invitation->pid, path, err);
+        result = remote_script_ask(invitation->pid, path, &invitation->everybody, err);
     invitation->pending = result == 0;
     invitation->sent_ns = clock_monotonic_ns();
     return result;
+}
+
+/* The thread that was asked may have gone to sleep. */
+static void ask_everybody(struct invitation *invitation)
+{
+    char path[INVITATION_PATH_BYTES + 16];
+    if (invitation->everybody || clock_monotonic_ns() - invitation->sent_ns < ONE_NS)
+        return;
+    invitation->everybody = true;
+    path_of(invitation, ".py", path);
+    remote_script_ask(invitation->pid, path, &invitation->everybody, NULL);
 }
 
 /* What the script has written so far; false when nothing. */
@@ -149,6 +163,7 @@ int invitation_check(struct invitation *invitation, struct err *err)
     int result = 0;
     if (!invitation->pending)
         return 0;
+    ask_everybody(invitation);
     if (!thread_states_is_running(invitation->pid))
         result = err_set(err, "process %" PRIu32 " has ended", invitation->pid);
     else if (read_answer(invitation, &answer) && strcmp((char *)answer.data, "done") != 0)
@@ -177,6 +192,7 @@ bool invitation_end(struct invitation *invitation)
     while (!left && clock_monotonic_ns() - invitation->sent_ns < LEAVING_NS) {
         struct bytes answer = {0};
         nanosleep(&pause, NULL);
+        ask_everybody(invitation);
         left = read_answer(invitation, &answer);
         bytes_clear(&answer);
     }
@@ -187,6 +203,9 @@ bool invitation_end(struct invitation *invitation)
 void invitation_clear(struct invitation *invitation)
 {
     static const char *const names[] = {"attach", "detach"};
+    const struct timespec linger = {.tv_nsec = LINGER_NS};
+    if (invitation->everybody)
+        nanosleep(&linger, NULL);
     char path[INVITATION_PATH_BYTES + 16];
     for (size_t i = 0; invitation->folder[0] && i < 2 * sizeof names / sizeof *names; i++) {
         invitation->asked = names[i / 2];

@@ -22,6 +22,7 @@ struct invitation {
     char folder[INVITATION_PATH_BYTES];
     const char *asked; /* what for: the name of the script */
     bool pending;      /* not all threads know yet that they need not come any more */
+    bool everybody;    /* all were asked, not only the one that ran */
     uint64_t sent_ns;
 };
 
