@@ -7,20 +7,84 @@ import interpreters
 import pytest
 
 
-def results(launch, executable, which):
+def results(launch, executable, tool, kind):
     script = launch.support("memory_usage_cases.py")
-    environment = {"PYTHONPATH": str(interpreters.package_folder())} if which == "sonde" else {}
-    done = launch.run([executable, "-W", "ignore", script, which], environment=environment, timeout=120)
+    command = [executable, "-W", "ignore", script, tool, kind, interpreters.package_folder()]
+    done = launch.run(command, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 
 
-def test_memory_usage(launch):
-    executable, reason = launch.python.peer_environment(["memory_profiler"])
-    ours = results(launch, launch.python.executable, "sonde")
+def test_memory_usage_is_memory_profilers(modern_launch):
+    executable, reason = modern_launch.python.peer_environment(["memory_profiler"])
     if not executable:
         pytest.skip(reason)
-    assert ours == results(launch, executable, "memory_profiler")
+    ours = results(modern_launch, executable, "sonde", "case_")
+    assert ours == results(modern_launch, executable, "memory_profiler", "case_")
+    assert len(ours) == 9
+
+
+def test_memory_usage(launch):
+    assert len(results(launch, launch.python.executable, "sonde", "check_")) == 4
+
+
+IN_PROCESS = """
+    import io
+    import sys
+    import threading
+
+    sys.path.insert(0, sys.argv[1])
+    import sonde
+
+
+    def grow(count):
+        kept = []
+        for i in range(count):
+            kept.append(None)
+            kept[i] = bytes(12345)
+        return kept
+
+
+    def busy(go_on):
+        while go_on:
+            block = bytearray(1 << 20)
+
+
+    go_on = [1]
+    thread = threading.Thread(target=busy, args=(go_on,))
+    thread.start()
+    profiler = sonde.LineMemoryProfiler(grow)
+    assert profiler(len) is len and profiler(precision=2) is profiler
+    for count in (10, 20):
+        assert len(profiler.runcall(grow, count)) == count
+        ((key, rows),) = profiler.get_stats()
+        assert key == (__file__, 9, "grow"), key
+        hits, grown = {row[0]: row[1] for row in rows}, {row[0]: row[4] for row in rows}
+        assert hits == {9: 1, 10: 1, 11: count + 1, 12: count, 13: count, 14: 1}, hits
+        assert grown[13] == count * (12345 + sys.getsizeof(b"")), grown
+    with_text = io.StringIO()
+    profiler.print_stats(with_text, precision=5)
+    assert "kept[i] = bytes(12345)" in with_text.getvalue()
+    other = sonde.LineMemoryProfiler(grow)
+    profiler.enable()
+    try:
+        other.enable()
+    except RuntimeError as error:
+        print(error)
+    profiler.disable()
+    profiler.disable()
+    assert not profiler.get_stats()[0][1]
+    go_on.clear()
+    thread.join()
+"""
+
+
+def test_line_memory_profiler(launch):
+    """Without a recorder; other threads allocate all the while."""
+    script = launch.write("program.py", IN_PROCESS)
+    done = launch.plain(script, interpreters.package_folder())
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == b"the memory of lines is being measured already\n"
 
 
 WORK = """
@@ -64,8 +128,8 @@ def test_magics(modern_launch):
     increments = re.findall(r"^peak memory: [\d.]+ MiB, increment: ([\d.]+) MiB$", text, re.M)
     assert [round(float(increment)) // 10 for increment in increments] == [20, 10], text
     assert "runs 3 10" in text and "rows [2, 5]" in text
-    grown = re.findall(r"MiB +(-?[\d.]+) MiB +(\d+) +kept.append", text)
-    assert [(round(float(growth)), int(hits)) for growth, hits in grown] == [(160, 4), (40, 1), (120, 3)]
+    grown = re.findall(r"MiB +(\d+) +[\d.]+ MiB +(-?[\d.]+) MiB +kept.append", text)
+    assert [(int(hits), round(float(growth))) for hits, growth in grown] == [(4, 160), (1, 40), (3, 120)]
     assert "return len(bytearray(40 << 20))" in (launch.folder / "out.txt").read_text()
     assert "Could not find function 'work.missing'" in text + done.stderr.decode()
     assert "-r needs a number" in text + done.stderr.decode()

@@ -2,10 +2,12 @@
 
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_session.h"
+#include "collect/inside/memory_region.h"
 
 struct line_memory_object {
     PyObject base;
-    PyObject *codes; /* list */
+    PyObject *codes;             /* list */
+    struct memory_region region; /* makes allocations be counted; where they cannot be, it has not begun */
     bool enabled;
 };
 
@@ -72,7 +74,8 @@ static PyObject *memory_enable(PyObject *object, PyObject *unused)
         line_session_choose(PyList_GetItem(self->codes, i));
         forget_rows(PyList_GetItem(self->codes, i));
     }
-    line_memory_begin(line_session_heap(), 0);
+    memory_region_begin(&self->region, true, why, sizeof why);
+    line_memory_begin(self->region.before ? line_session_heap() : (struct line_memory_heap){0}, 0);
     self->enabled = true;
     Py_RETURN_NONE;
 }
@@ -83,6 +86,7 @@ static void disable(struct line_memory_object *self)
         return;
     self->enabled = false;
     line_memory_end();
+    memory_region_abandon(&self->region);
     line_session_unshare();
 }
 

@@ -1,6 +1,6 @@
 /*
  * line_memory_type: sonde._inside.LineMemory, what %mprun is made of: the memory of the lines of some functions, while it
- * is enabled. One at a time: it counts in the rows that there are, from 0.
+ * is enabled. One at a time: it counts in the rows that there are, from 0. The heap is what was allocated since then.
  */
 #ifndef SONDE_COLLECT_INSIDE_LINE_MEMORY_TYPE_H
 #define SONDE_COLLECT_INSIDE_LINE_MEMORY_TYPE_H

@@ -1,14 +1,13 @@
 #include "collect/inside/line_session.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collect/agent/agent.h"
-#include "collect/agent/heap.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/finder.h"
+#include "collect/inside/heap_access.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_events.h"
 #include "collect/inside/line_hook.h"
@@ -188,8 +187,9 @@ static int set_up(char *why, size_t why_bytes)
 
 struct line_memory_heap line_session_heap(void)
 {
-    const struct heap *heap = dlsym(RTLD_DEFAULT, HEAP_SYMBOL);
-    if (!heap || heap->version != HEAP_VERSION)
+    char why[200];
+    const struct heap *heap = heap_access_open(why, sizeof why);
+    if (!heap)
         return (struct line_memory_heap){0};
     return (struct line_memory_heap){heap->thread_growth, heap->live_bytes};
 }
