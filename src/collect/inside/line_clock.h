@@ -28,6 +28,7 @@ struct line_thread {
         *marks; /* of its calls, by their places in the stack; mmapped, and line_memory's */
     uint32_t mark_count, marks_session;
     const int64_t *growth; /* of the heap; NULL = not asked for yet */
+    int64_t own_bytes;     /* of that, what we have allocated ourselves */
     uint64_t looked_ticks; /* when its memory was last looked at */
     struct line_thread *next;
 };

@@ -291,6 +291,7 @@ static void include_first(PyObject *code, uint32_t *first, uint32_t *last)
 bool line_codes_describe(struct line_code *function)
 {
     PyObject *type, *value, *traceback, *code = (PyObject *)function->code;
+    int64_t heap = line_memory_own_begin();
     PyErr_Fetch(&type, &value, &traceback);
     bool lasting;
     uint32_t first, last;
@@ -310,6 +311,7 @@ bool line_codes_describe(struct line_code *function)
     find_kind(function, code);
     trace->arena->targets_found |= function->targets;
     PyErr_Restore(type, value, traceback);
+    line_memory_own_end(heap);
     return has_lines;
 }
 

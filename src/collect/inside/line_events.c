@@ -52,10 +52,12 @@ void line_events_choose(PyObject *code)
 static bool make_callee(PyObject *code)
 {
     PyObject *type, *value, *traceback;
+    int64_t heap = line_memory_own_begin();
     PyErr_Fetch(&type, &value, &traceback);
     bool made =
         line_codes_set(code, LINE_CALLEE) && monitoring_tool_set_local(&tool, code, callee_events) == 0;
     PyErr_Restore(type, value, traceback);
+    line_memory_own_end(heap);
     again.found |= made;
     return made;
 }
@@ -73,9 +75,11 @@ static __attribute__((noinline)) void look_again(uint64_t now)
     again.looks = 0;
     again.found = false;
     PyObject *type, *value, *traceback;
+    int64_t heap = line_memory_own_begin();
     PyErr_Fetch(&type, &value, &traceback);
     monitoring_tool_restart();
     PyErr_Restore(type, value, traceback);
+    line_memory_own_end(heap);
 }
 
 void line_events_look_again(void)

@@ -34,9 +34,22 @@ static struct moment look(struct line_thread *thread, uint64_t now)
     if (line_memory.limit_bytes && line_memory.rss_bytes >= line_memory.limit_bytes)
         line_memory.is_over_limit = true;
     return (struct moment){
-        .heap = *growth_of(thread),
+        .heap = *growth_of(thread) - thread->own_bytes,
         .rss = (int64_t)line_memory.rss_bytes,
     };
+}
+
+int64_t line_memory_own_begin(void)
+{
+    struct line_thread *thread = line_clock_own;
+    return line_clock.memory && thread != &line_clock_no_thread ? *growth_of(thread) : 0;
+}
+
+void line_memory_own_end(int64_t before)
+{
+    struct line_thread *thread = line_clock_own;
+    if (line_clock.memory && thread != &line_clock_no_thread)
+        thread->own_bytes += *growth_of(thread) - before;
 }
 
 /* ---- marks ---- */

@@ -49,6 +49,11 @@ extern struct line_memory line_memory;
 void line_memory_begin(struct line_memory_heap heap, uint64_t limit_bytes);
 void line_memory_end(void);
 
+/* Around what we ourselves may allocate in the middle of a line, which is not the program's. `before` is what the first
+ * gave. */
+int64_t line_memory_own_begin(void);
+void line_memory_own_end(int64_t before);
+
 /* For line_clock: the call's line has ended, and another of its lines begins; a call begins; the thread's innermost call
  * ends; the thread goes on in the child of a fork, in another arena. */
 void line_memory_line(const struct arena_line_call *call, uint32_t line, uint64_t now);

@@ -66,6 +66,7 @@ static void take_up(PyObject *code, uint64_t targets)
 struct line_code *line_session_look(PyObject *code, PyObject *globals)
 {
     PyObject *type, *value, *traceback;
+    int64_t heap = line_memory_own_begin();
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *module = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     if (agent)
@@ -77,6 +78,7 @@ struct line_code *line_session_look(PyObject *code, PyObject *globals)
     else
         take_up(code, targets);
     PyErr_Restore(type, value, traceback);
+    line_memory_own_end(heap);
     return line_codes_find(code);
 }
 
