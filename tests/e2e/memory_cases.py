@@ -65,6 +65,18 @@ def check_known_blocks():
         heap.free(block)
 
 
+def check_calls_go_where_they_went_before():
+    import sonde
+
+    def address():
+        return ctypes.cast(ctypes.CDLL(None).malloc, ctypes.c_void_p).value
+
+    before = address()
+    with sonde.memory():
+        address()  # ours, but in an executable at a fixed place, which has an entry of its own for it
+    assert address() == before
+
+
 def check_peak():
     import sonde
 
