@@ -20,6 +20,7 @@
 #include "export/sources.h"
 #include "export/table_csv.h"
 #include "show/lines_text.h"
+#include "show/memory_lines_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"
 
@@ -38,12 +39,16 @@ struct values {
     bool findings;
     double unit;
     bool skip_zero, summarize, extremes;
+    int64_t precision;
     bool csv, json;
     const char *output;
 };
 
-static const struct values defaults = {
-    .findings = true, .min_percent = REPORT_TEXT_MIN_PERCENT, .by = "function", .unit = LINES_TEXT_UNIT_S};
+static const struct values defaults = {.findings = true,
+                                       .min_percent = REPORT_TEXT_MIN_PERCENT,
+                                       .by = "function",
+                                       .unit = LINES_TEXT_UNIT_S,
+                                       .precision = MEMORY_LINES_TEXT_PRECISION};
 
 /* In the order of enum group_by. */
 static const char *const groupings[] = {"function", "module", "file", "thread", "process", "line", NULL};
@@ -92,6 +97,8 @@ static const struct option options[] = {
      "End with a list of the functions and their times."},
     {"extremes", 0, OPTION_FLAG, NULL, FIELD(extremes), NULL,
      "Show the shortest and the longest time of one hit."},
+    {"precision", 0, OPTION_NUMBER, "N", FIELD(precision), NULL,
+     "Digits behind the point, of the memory of lines."},
     {"Output", .kind = OPTION_HEADING},
     {"strip-dirs", 0, OPTION_FLAG, NULL, FIELD(strip_dirs), NULL, "Show file names without folders."},
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
@@ -206,9 +213,11 @@ static int choose(const struct values *values, const struct recording *recording
     report->skip_zero = values->skip_zero;
     report->summarize = values->summarize;
     report->extremes = values->extremes;
+    report->precision = values->precision ? values->precision : -1;
     while (strcmp(groupings[report->by], values->by) != 0)
         report->by++;
     if (parse_limit(values->limit, &report->limit, err) < 0 || lines_text_check_unit(values->unit, err) < 0 ||
+        memory_lines_text_check_precision(values->precision, err) < 0 ||
         parse_view(values, &report->view, err) < 0)
         return -1;
     if (find_process(recording, values->process, &report->selection, err) < 0)

@@ -378,3 +378,8 @@ def test_csv(modern_launch):
     for row in rows:
         sums[row[-1]] = sums.get(row[-1], 0) + round(int(row[2]) / MIB)
     assert sums["recursive"] == 160 and sums["loop"] == 0
+    report = [launch.sonde, "report", "--precision"]
+    done = launch.run([*report, "0", "--restrict", "loop", launch.folder / "out.sonde"])
+    assert re.search(rb"^ +\d+ +\d+ MiB +320 MiB +4 .* block = bytearray", done.stdout, re.M)
+    assert b"adds " in done.stdout and b"recursive" not in done.stdout.split(b"Filename")[1]
+    assert launch.run([*report, "99", launch.folder / "out.sonde"]).returncode == 2
