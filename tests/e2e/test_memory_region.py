@@ -36,6 +36,12 @@ def test_region_in_a_program_that_is_recorded(python, sonde, way, tmp_path):
     run_cases(python, names, tmp_path, under)
 
 
+def test_region_where_native_stacks_are_counted(modern, sonde, tmp_path):
+    """The Python stacks are the same."""
+    under = [sonde, "mem", "--exact", "--native", "--quiet", "-o", tmp_path / "out.sonde", "--"]
+    run_cases(modern, ["check_known_blocks", "check_nested", "check_threads"], tmp_path, under)
+
+
 def test_peak_of_the_whole_program_is_kept(modern_launch):
     """A region looks for a peak of its own, in what is counted for the whole."""
     program = f"""

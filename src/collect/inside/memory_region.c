@@ -164,6 +164,44 @@ static void subtract(struct heap_area *area, struct heap_area *before)
     area->start_ns = before->start_ns;
 }
 
+static void add_record(struct heap_record *sum, const struct heap_record *record)
+{
+    sum->bytes += record->bytes;
+    sum->count += record->count;
+    sum->freed_bytes += record->freed_bytes;
+    sum->freed_count += record->freed_count;
+    sum->other_bytes += record->other_bytes;
+    sum->other_count += record->other_count;
+    sum->temporary_bytes += record->temporary_bytes;
+    sum->temporary_count += record->temporary_count;
+    sum->peak_bytes += record->peak_bytes;
+    sum->peak_count += record->peak_count;
+}
+
+/* Native frames are nobody's to name here: records of one Python stack become one. */
+static void leave_native_out(struct heap_area *area)
+{
+    struct heap_node *nodes = heap_area_nodes(area);
+    struct heap_record *records = heap_area_records(area);
+    for (uint32_t i = 1; area->limits.native && i < record_count(area); i++) {
+        const struct heap_node *pair = &nodes[least(records[i].node, area->limits.nodes - 1)];
+        if (pair->kind != HEAP_NODE_PAIR)
+            continue;
+        struct heap_node *python = &nodes[least(pair->parent, area->limits.nodes - 1)];
+        uint32_t same = python->record;
+        while (same && records[same].allocator != records[i].allocator)
+            same = records[same].next;
+        if (same) {
+            add_record(&records[same], &records[i]);
+            records[i] = (struct heap_record){0};
+            continue;
+        }
+        records[i].node = (uint32_t)(python - nodes);
+        records[i].next = python->record;
+        python->record = i;
+    }
+}
+
 static void add_up(struct heap_area *area, struct memory_totals *totals)
 {
     *totals = (struct memory_totals){.peak_bytes = area->peak_bytes};
@@ -293,6 +331,7 @@ static int end(struct memory_region *region, struct memory_totals *totals, struc
         put_peak(area, &region->peak);
         subtract(area, region->before);
         add_up(area, totals);
+        leave_native_out(area);
     }
     memory_region_abandon(region);
     int result = area ? snapshot_write_heap(area, out, err) : err_set(err, "out of memory");
