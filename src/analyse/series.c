@@ -51,17 +51,15 @@ static int64_t difference(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-/* The steps of one counter: by how much the sum of all changes at each of its points. */
+/* The steps of one level: by how much the sum of all changes at each of its points. */
 static uint32_t put_steps(const struct series *series, struct series_row *steps)
 {
-    bool is_level = series->kind != COUNTER_SUM;
     for (uint32_t i = 0; i < series->count; i++) {
         steps[i] = series->rows[i];
-        int64_t before = i ? series->rows[i - 1].value : is_level ? 0 : series->rows[0].value;
-        steps[i].value = difference(steps[i].value, before);
+        steps[i].value = difference(steps[i].value, i ? series->rows[i - 1].value : 0);
     }
-    if (!is_level || !series->count)
-        return series->count;
+    if (!series->count)
+        return 0;
     /* A process that has ended has nothing any more; it was not seen to end when the next look was not due yet. */
     const struct series_row *last = &series->rows[series->count - 1];
     uint64_t usual_ns =
@@ -92,13 +90,9 @@ static uint32_t add_up(struct series_row *steps, uint32_t count, uint64_t last_n
     return kept;
 }
 
-int series_sum(const struct recording *recording, const char *name, struct series_row **rows,
-               struct series *series, struct err *err)
+/* Levels hold until the next point of their process. */
+static uint32_t sum_levels(const struct recording *recording, const char *name, struct series_row *rows)
 {
-    *series = (struct series){.scale = 1};
-    *rows = malloc(((size_t)recording->series_count + recording->counters_count + 1) * sizeof **rows);
-    if (!*rows)
-        return err_set(err, "out of memory");
     uint32_t count = 0;
     uint64_t last_ns = 0;
     for (uint32_t i = 1; i < recording->counters_count; i++) {
@@ -107,12 +101,97 @@ int series_sum(const struct recording *recording, const char *name, struct serie
         struct series one = series_of(recording, i);
         if (one.count && one.rows[one.count - 1].time_ns > last_ns)
             last_ns = one.rows[one.count - 1].time_ns;
-        *series = as_series(recording, &recording->counters[i]);
-        count += put_steps(&one, *rows + count);
+        count += put_steps(&one, rows + count);
     }
-    qsort(*rows, count, sizeof **rows, by_time);
+    qsort(rows, count, sizeof *rows, by_time);
+    return add_up(rows, count, last_ns);
+}
+
+/* A process begins or ends to grow at that rate. */
+struct bend {
+    uint64_t time_ns;
+    double rate;
+};
+
+static int by_bend(const void *left, const void *right)
+{
+    const struct bend *a = left, *b = right;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static uint32_t put_bends(const struct series *series, struct bend *bends)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i + 1 < series->count; i++) {
+        const struct series_row *row = &series->rows[i];
+        double length_ns = (double)(row[1].time_ns - row->time_ns);
+        double rate = length_ns > 0 ? ((double)row[1].value - (double)row->value) / length_ns : 0;
+        bends[count++] = (struct bend){row->time_ns, rate};
+        bends[count++] = (struct bend){row[1].time_ns, -rate};
+    }
+    return count;
+}
+
+/* The rates of all processes together, as a curve that grows like that. Bends nearer than this become one: a point is a
+ * whole number, and between two that are too near its fraction would count. */
+#define BENDS_APART_NS 1000000u
+
+static uint32_t join_bends(const struct bend *bends, uint32_t count, struct series_row *rows)
+{
+    uint32_t kept = 0;
+    double rate = 0, value = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i)
+            value += rate * (double)(bends[i].time_ns - bends[i - 1].time_ns);
+        rate += bends[i].rate;
+        bool is_near =
+            kept > 1 && i + 1 < count && bends[i].time_ns - rows[kept - 1].time_ns < BENDS_APART_NS;
+        bool is_same = kept && rows[kept - 1].time_ns == bends[i].time_ns;
+        if (!is_near && !is_same)
+            rows[kept++] = (struct series_row){.time_ns = bends[i].time_ns, .value = (int64_t)value};
+    }
+    return kept;
+}
+
+/* Sums grow evenly between the points of their process: those of several fall to different times. */
+static int sum_sums(const struct recording *recording, const char *name, struct series_row *rows,
+                    uint32_t *count, struct err *err)
+{
+    struct bend *bends = malloc(((size_t)recording->series_count + 1) * 2 * sizeof *bends);
+    uint32_t bend_count = 0;
+    if (!bends)
+        return err_set(err, "out of memory");
+    for (uint32_t i = 1; i < recording->counters_count; i++) {
+        const struct series one = series_of(recording, i);
+        if (is_named(recording, i, name))
+            bend_count += put_bends(&one, bends + bend_count);
+    }
+    qsort(bends, bend_count, sizeof *bends, by_bend);
+    *count = join_bends(bends, bend_count, rows);
+    free(bends);
+    return 0;
+}
+
+int series_sum(const struct recording *recording, const char *name, struct series_row **rows,
+               struct series *series, struct err *err)
+{
+    *series = (struct series){.scale = 1};
+    /* Of a level each process may have a point more, for its end; of a sum each piece has two bends. */
+    size_t room = (size_t)recording->series_count * 2 + recording->counters_count + 1;
+    *rows = malloc(room * sizeof **rows);
+    if (!*rows)
+        return err_set(err, "out of memory");
+    for (uint32_t i = 1; i < recording->counters_count; i++)
+        if (is_named(recording, i, name))
+            *series = as_series(recording, &recording->counters[i]);
     series->rows = *rows;
-    series->count = add_up(*rows, count, last_ns);
+    if (series->kind != COUNTER_SUM)
+        series->count = sum_levels(recording, name, *rows);
+    else if (sum_sums(recording, name, *rows, &series->count, err) < 0) {
+        free(*rows);
+        *rows = NULL;
+        return -1;
+    }
     return 0;
 }
 

@@ -132,6 +132,28 @@ static void levels_of_processes_are_added_while_they_run(void **state)
     recording_clear(&recording);
 }
 
+/* Looked at a microsecond after each other: what two processes did in a second is not done in that microsecond. */
+static void sums_of_processes_are_added_as_rates(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct series_row *rows;
+    struct series sum;
+    assert_int_equal(recording_init(&recording, NULL), 0);
+    uint32_t first = add_counter(&recording, "cpu", "ns", COUNTER_SUM);
+    uint32_t second = add_counter(&recording, "cpu", "ns", COUNTER_SUM);
+    for (int64_t i = 0; i <= 10; i++)
+        add_points(&recording, first, 1, (const int64_t[][2]){{i * SECOND, i * SECOND / 2}});
+    for (int64_t i = 5; i <= 10; i++)
+        add_points(&recording, second, 1, (const int64_t[][2]){{i * SECOND + 1000, (i - 1) * SECOND}});
+    assert_int_equal(series_sum(&recording, "cpu", &rows, &sum, NULL), 0);
+    const struct series_summary summary = series_summarise(&sum);
+    assert_true(fabs(summary.most - 1.5) < 1e-4 && fabs(summary.least - 0.5) < 1e-4);
+    assert_true(fabs(summary.mean - 1.0) < 1e-4);
+    free(rows);
+    recording_clear(&recording);
+}
+
 static const char mprof[] = "CMDLINE /usr/bin/python x.py a b\n"
                             "MEM 1.500000 1700000000.1000\n"
                             "FUNC main.outer 1.5 1700000000.1 8.25 1700000000.9 0\n"
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test(no_pixel_leaves_a_spike_out),
         cmocka_unit_test(a_sum_is_shown_as_its_rate),
         cmocka_unit_test(levels_of_processes_are_added_while_they_run),
+        cmocka_unit_test(sums_of_processes_are_added_as_rates),
         cmocka_unit_test(mprof_files_are_read),
         cmocka_unit_test(functions_of_mprof_are_regions),
         cmocka_unit_test(mprof_files_come_back_as_they_were),

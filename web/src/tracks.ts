@@ -245,7 +245,7 @@ function processTrack(process: Process): Track {
   const rank = process.rank === undefined ? "" : `rank ${process.rank} · `;
   return {
     ...blank("process", process.id, 0),
-    title: `${rank}process ${process.pid}`,
+    title: `${rank}${process.pid || process.parent ? `process ${process.pid}` : "program"}`,
     detail: [process.command, process.host].filter(Boolean).join(" · "),
   };
 }

@@ -133,6 +133,8 @@ static void hold(const struct counters *counters, struct counters_process *proce
 static void find_missed_peak(const struct counters *counters, struct counters_process *process,
                              const struct point *now)
 {
+    if (!process->last_ns) /* what was before is none of ours */
+        process->highest_bytes = highest_bytes(process->status_fd);
     uint64_t seen = process->highest_bytes;
     if (counters->memory != COUNTERS_RSS || !now->bytes || now->bytes > seen || !process->last_ns)
         return;
@@ -179,7 +181,7 @@ static struct counters_process *new_row(struct counters *counters)
     return &counters->rows[counters->count++];
 }
 
-void counters_add(struct counters *counters, uint32_t pid, uint32_t id)
+void counters_add(struct counters *counters, uint32_t pid, uint32_t id, uint64_t first_ns)
 {
     static const char *const names[] = {"rss", "pss", "uss"};
     struct counters_process *process = new_row(counters);
@@ -191,12 +193,11 @@ void counters_add(struct counters *counters, uint32_t pid, uint32_t id)
         .memory_fd = open_file(pid, memory_file(counters->memory)),
         .status_fd = open_file(pid, "status"),
         .cpu_clock = clock_getcpuclockid((pid_t)pid, &clock) == 0 ? clock : NO_CLOCK,
+        .next_ns = first_ns,
         .interval_ns = counters->interval_ns ? counters->interval_ns : FIRST_NS,
         .memory_counter = define(counters->writer, names[counters->memory], "bytes", COUNTER_LEVEL, id),
         .cpu_counter = define(counters->writer, "cpu", "ns", COUNTER_SUM, id),
     };
-    process->highest_bytes = highest_bytes(process->status_fd); /* what was before is none of ours */
-    look_in_time(counters, process, clock_monotonic_ns());
 }
 
 static void close_files(const struct counters_process *process)

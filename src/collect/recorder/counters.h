@@ -34,8 +34,8 @@ struct counters {
     size_t count, capacity;
 };
 
-/* Follows a process, `id` in the file, from now on. What cannot be read of it is left out. */
-void counters_add(struct counters *counters, uint32_t pid, uint32_t id);
+/* Follows a process, `id` in the file, from first_ns on. What cannot be read of it is left out. */
+void counters_add(struct counters *counters, uint32_t pid, uint32_t id, uint64_t first_ns);
 /* Looks a last time, if it still can, and lets go. A process that has ended tells its CPU time until it is waited for. */
 void counters_end(struct counters *counters, uint32_t pid);
 /* Looks at those whose time has come. */

@@ -15,6 +15,7 @@
 
 #define COMMAND_BYTES_MAX (1 << 20)
 #define WORDS_MAX         512
+#define EXEC_NS           5000000u  /* until then one that was just forked may have its parent's memory */
 #define SETTLED_NS        50000000u /* a process that was just forked may still become another program */
 
 struct observed_process {
@@ -98,7 +99,7 @@ static void add(struct observed *observed, uint32_t pid, uint32_t parent_id)
                                                  .exit_code = INT32_MIN}};
     describe(observed, row);
     row->id = writer_process(observed->writer, &row->process);
-    counters_add(observed->counters, pid, row->id);
+    counters_add(observed->counters, pid, row->id, row->process.start_ns + (parent_id ? EXEC_NS : 0));
     observed->met++;
 }
 

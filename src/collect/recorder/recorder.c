@@ -152,7 +152,7 @@ static void take_process(struct recorder *recorder, const struct session_hello *
         invitation_accept(&recorder->invitation);
     recorder->result->processes += !same;
     if (!same)
-        counters_add(&recorder->counters, (uint32_t)pid, opened.id);
+        counters_add(&recorder->counters, (uint32_t)pid, opened.id, clock_monotonic_ns());
     if (options->duration_ns)
         recorder_end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }

@@ -322,11 +322,9 @@ export function Overview({ recording }: ViewProps): JSX.Element {
       {onlyCounters && (
         <section class="wide">
           <h2>Over time</h2>
-          <p>
-            {cpuWords(recording)}
-            <br />
-            {memoryWords(recording)}
-          </p>
+          {[memoryWords(recording), cpuWords(recording)].filter(Boolean).map((words) => (
+            <p>{words}</p>
+          ))}
           <button type="button" class="framed" onClick={() => (view.value = "timeline")}>
             Show the timeline
           </button>
