@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { assertShown, goTo, settled, test, value } from "./harness.mjs";
 
@@ -138,6 +139,25 @@ test("source: lines that were timed, with their hits and exact times", async (ha
   }
   const hottest = await page.locator(".hot li").first().innerText();
   assert.match(hottest, /^13\s+700 ms\s+total \+= visit\(/);
+});
+
+test("source: lines whose memory was measured, with what they added", async (harness) => {
+  const script = join(harness.folder, "growing.py");
+  writeFileSync(script, "@profile\ndef grow():\n    kept = bytearray(50 << 20)\n    del kept\n\n\ngrow()\n");
+  const recording = harness.made("growing.sonde", (path) =>
+    harness.sonde("mem", "--lines", "--quiet", "--no-view", "-o", path, "--", "python3", script),
+  );
+  const page = await harness.open(harness.html(recording), { hash: "#view=source" });
+  await page.waitForSelector("code >> text=bytearray(50");
+  const heads = await page.locator(".code .heads > *").allTextContents();
+  assert.deepEqual(heads.slice(0, 4), ["Line", "Hits", "Growth", "Highest"]);
+  const [rows] = harness.report(recording).lines.map((one) => one.rows);
+  const cells = async (line) => (await page.locator(`#L${line} .cell`).allTextContents()).map((text) => text.trim());
+  for (const [line, growth] of [[3, "50.0 MiB"], [4, "-50.0 MiB"]]) {
+    const row = rows.find((one) => one.line === line);
+    assert.ok(Math.abs(Math.abs(row.heap_growth_bytes) - (50 << 20)) < 1000, JSON.stringify(row));
+    assert.deepEqual((await cells(line)).slice(0, 2), ["1", growth]);
+  }
 });
 
 test("source: without the text the lines stand alone", async (harness) => {
