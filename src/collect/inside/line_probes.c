@@ -214,6 +214,8 @@ static PyObject *make_constants(PyObject *constants, const struct probe_code *ma
             function->quiet_lines[function->quiet_count++] = probe->line;
         PyTuple_SetItem(all, count + (Py_ssize_t)i, (PyObject *)probe);
     }
+    if (all) /* there are no cycles in it; and the program may count what the collector follows */
+        PyObject_GC_UnTrack(all);
     return all;
 }
 
