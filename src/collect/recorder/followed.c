@@ -249,3 +249,17 @@ bool followed_has_ended(const struct followed *followed)
 {
     return kill(followed->pid, 0) != 0 && errno == ESRCH;
 }
+
+/* "PID (NAME) STATE …"; the name may hold anything. */
+bool followed_is_busy(const struct followed *followed)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)followed->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] == 'R';
+}

@@ -56,6 +56,8 @@ bool followed_drain(struct followed *followed, const struct clock_rate *rate);
 void followed_finish(struct followed *followed, const struct clock_rate *rate);
 /* No more is to be recorded of it, though it goes on. What it has is still to be drained. */
 void followed_stop(struct followed *followed);
+/* Whether it runs or wants to, rather than wait for something. */
+bool followed_is_busy(const struct followed *followed);
 /* Whether it has ended (asked without a pidfd, too). */
 bool followed_has_ended(const struct followed *followed);
 

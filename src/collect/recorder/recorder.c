@@ -20,7 +20,9 @@
 #define FIRST_CHECKPOINT_NS 100000000u
 #define LAST_INTERVAL_NS    10000000000u
 #define FOLLOWED_NS         1000000000u /* of samples, which cost next to nothing: somebody may look while it runs */
-#define ORPHAN_GRACE_MS     100         /* for children that end together with the target */
+#define ORPHAN_GRACE_NS     100000000u /* for children that end together with the target */
+#define BUSY_GRACE_NS                                                                                        \
+    1000000000u /* for those that are doing something just then: on a busy machine ending takes time */
 #define RING_INTERVAL_MS    20
 #define LOADING_INTERVAL_MS 2 /* while a process loads libraries: its threads wait for their rows */
 #define PROGRESS_NS         200000000u
@@ -422,6 +424,15 @@ static void look_at_counters(struct recorder *recorder, uint64_t now)
     recorder->result->end_ns = clock_monotonic_ns();
 }
 
+/* Whether those that are left may be about to end, though the program has ended so long ago. */
+static bool is_worth_waiting(const struct recorder *recorder, uint64_t since_ns)
+{
+    bool busy = false;
+    for (size_t i = 0; since_ns >= ORPHAN_GRACE_NS && i < recorder->count && !busy; i++)
+        busy = recorder->followed[i].memory && followed_is_busy(&recorder->followed[i]);
+    return since_ns < (busy ? BUSY_GRACE_NS : ORPHAN_GRACE_NS);
+}
+
 static int follow_until_end(struct recorder *recorder, struct err *err)
 {
     while (!recorder->target_ended) {
@@ -440,8 +451,8 @@ static int follow_until_end(struct recorder *recorder, struct err *err)
         else
             wait_and_handle(recorder, patience_ms(recorder, now));
     }
-    uint64_t until = clock_monotonic_ns() + ORPHAN_GRACE_MS * 1000000u;
-    while (still_running(recorder) && clock_monotonic_ns() < until) {
+    uint64_t ended_ns = clock_monotonic_ns();
+    while (still_running(recorder) && is_worth_waiting(recorder, clock_monotonic_ns() - ended_ns)) {
         wait_and_handle(recorder, 10);
         finish_ended(recorder);
         drop_long_dead(recorder);
