@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/follow.h"
+#include "store/memory_rows.h"
 #include "store/reader.h"
 #include "tests/fuzz/repair.h"
 #include "tests/recording_same.h"
@@ -30,6 +31,8 @@ static int read_in_pieces(const uint8_t *data, size_t size, struct recording *re
     follow_clear(&follow);
     if (result == 0)
         result = recording_order_samples(recording, NULL);
+    if (result == 0)
+        result = memory_rows_order(recording, NULL);
     return result == 0 ? recording_compact_calls(recording, NULL) : -1;
 }
 
