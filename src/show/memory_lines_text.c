@@ -34,10 +34,12 @@ int memory_lines_text_check_precision(int64_t precision, struct err *err)
                    MEMORY_LINES_TEXT_PRECISION_MAX);
 }
 
-static void put_memory(const struct page *page, double bytes, struct bytes *out)
+/* Of a line that never ended, because the program was killed in it, nothing is known but that it ran. */
+static void put_memory(const struct page *page, bool known, double bytes, struct bytes *out)
 {
-    char text[48];
-    snprintf(text, sizeof text, "%.*f MiB", page->precision, bytes / MIB);
+    char text[48] = "";
+    if (known)
+        snprintf(text, sizeof text, "%.*f MiB", page->precision, bytes / MIB);
     bytes_putf(out, " %*s", page->width, text);
 }
 
@@ -49,13 +51,14 @@ static double growth_of(const struct line_table_memory *memory, bool heap)
 static void put_figures(const struct page *page, const struct line_table_row *row, struct bytes *out)
 {
     const struct line_table_memory *memory = &row->memory;
-    put_memory(page, (double)memory->rss_bytes, out);
-    put_memory(page, (double)memory->rss_growth_bytes, out);
+    bool ended = memory->rss_bytes || memory->heap_bytes;
+    put_memory(page, ended, (double)memory->rss_bytes, out);
+    put_memory(page, ended, (double)memory->rss_growth_bytes, out);
     bytes_putf(out, "  %*" PRIu64, HITS_WIDTH, row->hits);
     if (!page->heap)
         return;
-    put_memory(page, (double)memory->heap_bytes, out);
-    put_memory(page, (double)memory->heap_growth_bytes, out);
+    put_memory(page, ended, (double)memory->heap_bytes, out);
+    put_memory(page, ended, (double)memory->heap_growth_bytes, out);
 }
 
 static void put_blanks(const struct page *page, struct bytes *out)

@@ -3,6 +3,7 @@ where that is right."""
 
 import json
 import re
+import signal
 
 import pytest
 
@@ -119,7 +120,7 @@ def growth(rows, key, first):
     return {
         line - first: (row["hits"], round(row[key] / MIB))
         for line, row in rows.items()
-        if abs(row[key]) > SLACK
+        if abs(row.get(key, 0)) > SLACK
     }
 
 
@@ -365,6 +366,32 @@ def test_nothing_was_measured(modern_launch):
     for options in (["--precision", "20"], ["--pdb-at", "-1"], ["-f", ""]):
         done = measured(launch, script, options=options)
         assert done.returncode == 2 and b"ran" not in done.stdout, options
+
+
+KILLED = """
+    import os
+    import signal
+
+
+    @profile
+    def killed():
+        os.closerange(3, 2000)
+        kept = bytearray(40 << 20)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+    killed()
+"""
+
+
+def test_killed_program_that_closes_descriptors(modern_launch):
+    launch = modern_launch
+    script = launch.write("program.py", KILLED)
+    assert measured(launch, script).returncode == -signal.SIGKILL
+    first, rows = functions(launch)["killed"]
+    assert growth(rows, "rss_growth_bytes", first) == growth(rows, "heap_growth_bytes", first) == {3: (1, 40)}
+    done = launch.run([launch.sonde, "report", launch.folder / "out.sonde"])
+    assert re.search(rb"^ +9 +1 +os\.kill", done.stdout, re.M), done.stdout.decode()
 
 
 def test_csv(modern_launch):
