@@ -47,8 +47,7 @@ int chart_curve_fill(struct chart_curve *curve, const struct series *series, uin
 
 /* ---- the window ---- */
 
-/* The first point at or after that time. */
-static uint32_t first_at(const struct chart_curve *curve, double time_s)
+uint32_t chart_curve_first_at(const struct chart_curve *curve, double time_s)
 {
     uint32_t low = 0, high = curve->count;
     while (low < high) {
@@ -81,7 +80,7 @@ static void find_peak(struct chart_curve *curve, uint32_t from, uint32_t to)
 
 int chart_curve_cut(struct chart_curve *curve, double from_s, double to_s, struct err *err)
 {
-    uint32_t first = first_at(curve, from_s), end = first;
+    uint32_t first = chart_curve_first_at(curve, from_s), end = first;
     while (end < curve->count && curve->points[end].time_s <= to_s)
         end++;
     find_peak(curve, first, end);

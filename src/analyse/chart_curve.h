@@ -13,6 +13,9 @@ struct series;
 int chart_curve_fill(struct chart_curve *curve, const struct series *series, uint64_t origin_ns, double scale,
                      struct err *err);
 
+/* The first point at or after that time; the number of points when there is none. */
+uint32_t chart_curve_first_at(const struct chart_curve *curve, double time_s);
+
 /* Keeps what lies in the window, with points on the line where it enters and leaves; finds the peak. */
 int chart_curve_cut(struct chart_curve *curve, double from_s, double to_s, struct err *err);
 

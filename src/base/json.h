@@ -35,6 +35,19 @@ void json_real(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
 
+/* A key with its value, where a line says it all. */
+static inline void json_put_unsigned(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static inline void json_put_string(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_string(json, text);
+}
+
 /* The next key, value or end begins on a new line. */
 void json_line(struct json *json);
 

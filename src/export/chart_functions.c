@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/chart.h"
+#include "analyse/chart_curve.h"
 #include "base/bytes.h"
 #include "export/heat.h"
 #include "export/letters.h"
@@ -33,14 +34,7 @@ static const struct chart_curve *first_curve(const struct chart *chart, uint32_t
 /* The curve's height at that time; the points' own ends beyond them. */
 static double value_at(const struct chart_curve *curve, double time_s)
 {
-    uint32_t low = 0, high = curve->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (curve->points[middle].time_s < time_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = chart_curve_first_at(curve, time_s);
     if (low == 0 || low == curve->count)
         return curve->points[low ? low - 1 : 0].value;
     const struct chart_point *before = &curve->points[low - 1], *after = &curve->points[low];

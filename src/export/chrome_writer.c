@@ -40,18 +40,6 @@ struct trace {
     bool failed;
 };
 
-static void put_number(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
-
 /* Microseconds with their nanoseconds: as a double they would lose digits. */
 static void put_time(struct json *json, const char *key, uint64_t ns)
 {
@@ -69,9 +57,9 @@ static void begin_event(struct trace *trace, const char *phase)
     struct json *json = &trace->json;
     json_line(json);
     json_begin_object(json);
-    put_text(json, "ph", phase);
-    put_number(json, "pid", trace->pid);
-    put_number(json, "tid", trace->tid);
+    json_put_string(json, "ph", phase);
+    json_put_unsigned(json, "pid", trace->pid);
+    json_put_unsigned(json, "tid", trace->tid);
 }
 
 /* What every event of a frame says in the same words: made once, copied a million times. */
@@ -83,14 +71,14 @@ static void make_words(struct trace *trace, const struct frame *frame)
     frames_put_name(trace->recording, trace->style, frame->code, &trace->name);
     json_key(&json, "name");
     json_text(&json, (const char *)trace->name.data, trace->name.size);
-    put_text(&json, "cat", "sonde");
+    json_put_string(&json, "cat", "sonde");
     if (!file[0])
         return;
     json_key(&json, "args");
     json_begin_object(&json);
-    put_text(&json, "filename", file);
+    json_put_string(&json, "filename", file);
     if (frame->line)
-        put_number(&json, "line", frame->line);
+        json_put_unsigned(&json, "line", frame->line);
     json_end_object(&json);
 }
 
@@ -148,10 +136,10 @@ static void put_metadata(struct trace *trace, const char *what, const char *text
 {
     struct json *json = &trace->json;
     begin_event(trace, "M");
-    put_text(json, "name", what);
+    json_put_string(json, "name", what);
     json_key(json, "args");
     json_begin_object(json);
-    put_text(json, "name", text);
+    json_put_string(json, "name", text);
     json_end_object(json);
     json_end_object(json);
 }
@@ -211,10 +199,10 @@ static void put_trace(struct trace *trace, const struct selection *selection)
         put_thread(trace, selection, i);
     json_end_array(json);
     json_line(json);
-    put_text(json, "displayTimeUnit", "ms");
+    json_put_string(json, "displayTimeUnit", "ms");
     json_key(json, "otherData");
     json_begin_object(json);
-    put_text(json, "exporter", "sonde@" SONDE_VERSION);
+    json_put_string(json, "exporter", "sonde@" SONDE_VERSION);
     json_end_object(json);
     json_end_object(json);
     bytes_put_u8(json->out, '\n');

@@ -21,12 +21,6 @@ static void put_value(struct json *json, const char *key, double value)
         json_real(json, value);
 }
 
-static void put_number(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
 static void put_text(struct json *json, const struct recording *recording, const char *key, uint32_t string)
 {
     json_key(json, key);
@@ -36,13 +30,13 @@ static void put_text(struct json *json, const struct recording *recording, const
 void counter_json_put_figures(struct json *json, const struct series *series)
 {
     const struct series_summary summary = series_summarise(series);
-    put_number(json, "points", summary.points);
+    json_put_unsigned(json, "points", summary.points);
     put_value(json, "first", summary.first);
     put_value(json, "last", summary.last);
     put_value(json, "least", summary.least);
     put_value(json, "most", summary.most);
     put_value(json, "mean", summary.mean);
-    put_number(json, "most_ns", summary.most_ns);
+    json_put_unsigned(json, "most_ns", summary.most_ns);
 }
 
 static void put_counters(struct json *json, const struct recording *recording)
@@ -55,11 +49,11 @@ static void put_counters(struct json *json, const struct recording *recording)
         const struct series series = series_of(recording, i);
         json_line(json);
         json_begin_object(json);
-        put_number(json, "id", i);
+        json_put_unsigned(json, "id", i);
         put_text(json, recording, "name", counter->name);
         put_text(json, recording, "unit", counter->unit);
-        put_number(json, "process", counter->process);
-        put_number(json, "kind", counter->kind);
+        json_put_unsigned(json, "process", counter->process);
+        json_put_unsigned(json, "kind", counter->kind);
         counter_json_put_figures(json, &series);
         json_end_object(json);
     }
@@ -86,7 +80,7 @@ static int put_total(struct json *json, const struct recording *recording, const
     json_begin_object(json);
     put_text(json, recording, "name", counter->name);
     put_text(json, recording, "unit", counter->unit);
-    put_number(json, "kind", counter->kind);
+    json_put_unsigned(json, "kind", counter->kind);
     counter_json_put_figures(json, &series);
     json_end_object(json);
     free(rows);

@@ -28,12 +28,6 @@ struct document {
     struct json json;
 };
 
-static void put_number(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
 static void put_string(struct document *document, const char *key, uint32_t string)
 {
     json_key(&document->json, key);
@@ -59,7 +53,7 @@ static void put_amount(struct document *document, const char *name, uint64_t amo
 {
     char key[32];
     snprintf(key, sizeof key, "%s_%s", name, measure_suffix(document->functions.measure));
-    put_number(&document->json, key, amount);
+    json_put_unsigned(&document->json, key, amount);
 }
 
 static const char *sample_name(const struct document *document, bool total)
@@ -76,8 +70,8 @@ static void put_axis(struct document *document)
     if (!axis.end_ns)
         return;
     json_line(&document->json);
-    put_number(&document->json, "begin_ns", axis.begin_ns);
-    put_number(&document->json, "end_ns", axis.end_ns);
+    json_put_unsigned(&document->json, "begin_ns", axis.begin_ns);
+    json_put_unsigned(&document->json, "end_ns", axis.end_ns);
 }
 
 static void put_run(struct document *document)
@@ -97,10 +91,10 @@ static void put_run(struct document *document)
     json_key(json, "measure");
     json_string(json, measure_name(document->functions.measure));
     put_amount(document, "total", document->functions.total);
-    put_number(json, "total_calls", document->functions.total_calls);
-    put_number(json, "total_primitive_calls", document->functions.total_primitive_calls);
+    json_put_unsigned(json, "total_calls", document->functions.total_calls);
+    json_put_unsigned(json, "total_primitive_calls", document->functions.total_primitive_calls);
     if (document->functions.sampled)
-        put_number(json, sample_name(document, true), document->functions.total_samples);
+        json_put_unsigned(json, sample_name(document, true), document->functions.total_samples);
 }
 
 static void put_findings(struct document *document)
@@ -130,17 +124,17 @@ static void put_process(struct document *document, uint32_t id)
     struct json *json = &document->json;
     json_line(json);
     json_begin_object(json);
-    put_number(json, "id", id);
-    put_number(json, "pid", process->pid);
-    put_number(json, "parent", process->parent);
+    json_put_unsigned(json, "id", id);
+    json_put_unsigned(json, "pid", process->pid);
+    json_put_unsigned(json, "parent", process->parent);
     if (process->rank != UINT32_MAX)
-        put_number(json, "rank", process->rank);
+        json_put_unsigned(json, "rank", process->rank);
     put_string(document, "host", process->host);
     put_string(document, "command", process->command);
     put_string(document, "python", process->python);
     put_string(document, "exe", process->exe);
-    put_number(json, "start_ns", process->start_ns);
-    put_number(json, "end_ns", process->end_ns);
+    json_put_unsigned(json, "start_ns", process->start_ns);
+    json_put_unsigned(json, "end_ns", process->end_ns);
     json_key(json, "exit_code");
     if (process->exit_code == INT32_MIN)
         json_null(json);
@@ -155,12 +149,12 @@ static void put_thread(struct document *document, uint32_t id)
     struct json *json = &document->json;
     json_line(json);
     json_begin_object(json);
-    put_number(json, "id", id);
-    put_number(json, "process", thread->process);
-    put_number(json, "tid", thread->tid);
+    json_put_unsigned(json, "id", id);
+    json_put_unsigned(json, "process", thread->process);
+    json_put_unsigned(json, "tid", thread->tid);
     put_string(document, "name", thread->name);
-    put_number(json, "start_ns", thread->start_ns);
-    put_number(json, "end_ns", thread->end_ns);
+    json_put_unsigned(json, "start_ns", thread->start_ns);
+    json_put_unsigned(json, "end_ns", thread->end_ns);
     json_end_object(json);
 }
 
@@ -185,14 +179,14 @@ static void put_figures(struct document *document, struct figures figures)
 {
     struct json *json = &document->json;
     if (!measure_is_memory(document->functions.measure)) {
-        put_number(json, "calls", figures.calls);
-        put_number(json, "primitive_calls", figures.primitive_calls);
+        json_put_unsigned(json, "calls", figures.calls);
+        json_put_unsigned(json, "primitive_calls", figures.primitive_calls);
     }
     put_amount(document, "self", figures.self);
     put_amount(document, "total", figures.total);
     if (document->functions.sampled) {
-        put_number(json, sample_name(document, false), figures.samples);
-        put_number(json, sample_name(document, true), figures.total_samples);
+        json_put_unsigned(json, sample_name(document, false), figures.samples);
+        json_put_unsigned(json, sample_name(document, true), figures.total_samples);
     }
 }
 
@@ -205,7 +199,7 @@ static void put_function(struct document *document, const struct function_row *r
     json_line(json);
     json_begin_object(json);
     put_string(document, "file", code->file);
-    put_number(json, "line", code->line);
+    json_put_unsigned(json, "line", code->line);
     put_string(document, "name", code->name);
     put_string(document, "qualname", code->qualname);
     json_key(json, "module");
@@ -275,25 +269,25 @@ static void put_line_memory(struct json *json, const struct line_table_memory *m
 {
     json_key(json, "rss_growth_bytes");
     json_signed(json, memory->rss_growth_bytes);
-    put_number(json, "rss_bytes", memory->rss_bytes);
+    json_put_unsigned(json, "rss_bytes", memory->rss_bytes);
     if (!memory->heap_bytes)
         return;
     json_key(json, "heap_growth_bytes");
     json_signed(json, memory->heap_growth_bytes);
-    put_number(json, "heap_bytes", memory->heap_bytes);
+    json_put_unsigned(json, "heap_bytes", memory->heap_bytes);
 }
 
 static void put_line(struct json *json, const struct line_table_row *row)
 {
     json_line(json);
     json_begin_object(json);
-    put_number(json, "line", row->line);
-    put_number(json, "hits", row->hits);
-    put_number(json, "total_ns", row->total_ns);
+    json_put_unsigned(json, "line", row->line);
+    json_put_unsigned(json, "hits", row->hits);
+    json_put_unsigned(json, "total_ns", row->total_ns);
     if (!row->sums_only) {
-        put_number(json, "self_ns", row->self_ns);
-        put_number(json, "min_ns", row->min_ns);
-        put_number(json, "max_ns", row->max_ns);
+        json_put_unsigned(json, "self_ns", row->self_ns);
+        json_put_unsigned(json, "min_ns", row->min_ns);
+        json_put_unsigned(json, "max_ns", row->max_ns);
     }
     if (row->memory.known)
         put_line_memory(json, &row->memory);
@@ -311,10 +305,10 @@ static void put_lines(struct document *document)
         json_line(json);
         json_begin_object(json);
         put_string(document, "file", code->file);
-        put_number(json, "line", code->line);
+        json_put_unsigned(json, "line", code->line);
         put_string(document, "qualname", code->qualname);
         if (function->owner)
-            put_number(json, "thread", function->owner);
+            json_put_unsigned(json, "thread", function->owner);
         json_key(json, "rows");
         json_begin_array(json);
         for (uint32_t j = 0; j < function->count; j++)
@@ -335,21 +329,21 @@ static void put_memory(struct document *document)
     for (enum measure measure = MEASURE_PEAK; measure <= MEASURE_TEMPORARY; measure++) {
         char key[32];
         snprintf(key, sizeof key, "%s_bytes", measure_name(measure));
-        put_number(json, key, memory->of[measure].bytes);
+        json_put_unsigned(json, key, memory->of[measure].bytes);
         snprintf(key, sizeof key, "%s_count", measure_name(measure));
-        put_number(json, key, memory->of[measure].count);
+        json_put_unsigned(json, key, memory->of[measure].count);
     }
-    put_number(json, "kept_bytes", memory->kept.bytes);
-    put_number(json, "arena_bytes", memory->arenas.bytes);
-    put_number(json, "peak_ns", memory->peak_ns);
+    json_put_unsigned(json, "kept_bytes", memory->kept.bytes);
+    json_put_unsigned(json, "arena_bytes", memory->arenas.bytes);
+    json_put_unsigned(json, "peak_ns", memory->peak_ns);
     json_key(json, "sampled");
     json_bool(json, memory->sampled);
     begin_list(json, "sizes");
     for (uint32_t i = 0; i < document->sizes.count; i++) {
         json_begin_object(json);
-        put_number(json, "from_bytes", document->sizes.rows[i].floor_bytes);
-        put_number(json, "count", document->sizes.rows[i].count);
-        put_number(json, "total_bytes", document->sizes.rows[i].total_bytes);
+        json_put_unsigned(json, "from_bytes", document->sizes.rows[i].floor_bytes);
+        json_put_unsigned(json, "count", document->sizes.rows[i].count);
+        json_put_unsigned(json, "total_bytes", document->sizes.rows[i].total_bytes);
         json_end_object(json);
     }
     json_end_array(json);
@@ -364,9 +358,9 @@ static void put_notes(struct document *document)
     for (uint32_t i = 0; i < document->recording->notes_count; i++) {
         const struct note *note = &document->recording->notes[i];
         json_begin_object(json);
-        put_number(json, "process", note->process);
-        put_number(json, "kind", note->kind);
-        put_number(json, "count", note->count);
+        json_put_unsigned(json, "process", note->process);
+        json_put_unsigned(json, "kind", note->kind);
+        json_put_unsigned(json, "count", note->count);
         put_string(document, "text", note->text);
         json_end_object(json);
     }
@@ -374,10 +368,10 @@ static void put_notes(struct document *document)
     json_line(json);
     json_key(json, "damage");
     json_begin_object(json);
-    put_number(json, "damaged_chunks", damage->damaged_chunks);
-    put_number(json, "orphaned_chunks", damage->orphaned_chunks);
-    put_number(json, "unknown_chunks", damage->unknown_chunks);
-    put_number(json, "skipped_bytes", damage->skipped_bytes);
+    json_put_unsigned(json, "damaged_chunks", damage->damaged_chunks);
+    json_put_unsigned(json, "orphaned_chunks", damage->orphaned_chunks);
+    json_put_unsigned(json, "unknown_chunks", damage->unknown_chunks);
+    json_put_unsigned(json, "skipped_bytes", damage->skipped_bytes);
     json_key(json, "truncated");
     json_bool(json, damage->truncated);
     json_end_object(json);

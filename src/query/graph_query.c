@@ -42,24 +42,18 @@ static void put_codes(const struct callgraph *graph, struct answer *answer)
             *code++ = graph->functions[i].code;
 }
 
-static void put_number(struct answer *answer, const char *key, uint64_t value)
-{
-    json_key(&answer->json, key);
-    json_unsigned(&answer->json, value);
-}
-
 /* "above": what the thresholds leave; "functions", "calls": what is drawn of that. */
 static void prune(struct callgraph *graph, const struct request *request, struct answer *answer)
 {
     const struct prune_limits limits = {.function_share = request->node_share,
                                         .call_share = request->edge_share};
-    put_number(answer, "all_functions", graph->function_count);
+    json_put_unsigned(&answer->json, "all_functions", graph->function_count);
     prune_by_limits(graph, &limits);
-    put_number(answer, "functions_above", callgraph_kept_functions(graph));
+    json_put_unsigned(&answer->json, "functions_above", callgraph_kept_functions(graph));
     if (request->limit)
         prune_to_hottest(graph, request->limit);
-    put_number(answer, "functions", callgraph_kept_functions(graph));
-    put_number(answer, "calls", callgraph_kept_calls(graph));
+    json_put_unsigned(&answer->json, "functions", callgraph_kept_functions(graph));
+    json_put_unsigned(&answer->json, "calls", callgraph_kept_calls(graph));
 }
 
 int graph_query(struct opened *opened, struct opened_recording *row, const struct request *request,

@@ -10,12 +10,6 @@
 #include "query/queries.h"
 #include "query/request.h"
 
-static void put_number(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
 static void put_text(struct json *json, const struct recording *recording, const char *key, uint32_t string)
 {
     json_key(json, key);
@@ -34,16 +28,16 @@ static void put_processes(struct json *json, const struct recording *recording)
     for (uint32_t i = 1; i < recording->processes_count; i++) {
         const struct process *process = &recording->processes[i];
         json_begin_object(json);
-        put_number(json, "id", i);
-        put_number(json, "pid", process->pid);
-        put_number(json, "parent", process->parent);
+        json_put_unsigned(json, "id", i);
+        json_put_unsigned(json, "pid", process->pid);
+        json_put_unsigned(json, "parent", process->parent);
         put_text(json, recording, "host", process->host);
         put_text(json, recording, "command", process->command);
         put_text(json, recording, "python", process->python);
-        put_number(json, "start_ns", process->start_ns);
-        put_number(json, "end_ns", process->end_ns);
+        json_put_unsigned(json, "start_ns", process->start_ns);
+        json_put_unsigned(json, "end_ns", process->end_ns);
         if (process->rank != UINT32_MAX)
-            put_number(json, "rank", process->rank);
+            json_put_unsigned(json, "rank", process->rank);
         json_end_object(json);
     }
     json_end_array(json);
@@ -55,12 +49,12 @@ static void put_threads(struct json *json, const struct recording *recording)
     for (uint32_t i = 1; i < recording->threads_count; i++) {
         const struct thread *thread = &recording->threads[i];
         json_begin_object(json);
-        put_number(json, "id", i);
-        put_number(json, "process", thread->process);
-        put_number(json, "tid", thread->tid);
+        json_put_unsigned(json, "id", i);
+        json_put_unsigned(json, "process", thread->process);
+        json_put_unsigned(json, "tid", thread->tid);
         put_text(json, recording, "name", thread->name);
-        put_number(json, "start_ns", thread->start_ns);
-        put_number(json, "end_ns", thread->end_ns);
+        json_put_unsigned(json, "start_ns", thread->start_ns);
+        json_put_unsigned(json, "end_ns", thread->end_ns);
         json_end_object(json);
     }
     json_end_array(json);
@@ -83,9 +77,9 @@ static void put_notes(struct json *json, const struct recording *recording)
     put_list(json, "notes");
     for (uint32_t i = 0; i < recording->notes_count; i++) {
         json_begin_object(json);
-        put_number(json, "kind", recording->notes[i].kind);
-        put_number(json, "count", recording->notes[i].count);
-        put_number(json, "process", recording->notes[i].process);
+        json_put_unsigned(json, "kind", recording->notes[i].kind);
+        json_put_unsigned(json, "count", recording->notes[i].count);
+        json_put_unsigned(json, "process", recording->notes[i].process);
         put_text(json, recording, "text", recording->notes[i].text);
         json_end_object(json);
     }
@@ -106,9 +100,9 @@ static void put_damage(struct json *json, const struct damage *damage)
 {
     json_key(json, "damage");
     json_begin_object(json);
-    put_number(json, "damaged_chunks", damage->damaged_chunks);
-    put_number(json, "orphaned_rows", damage->orphaned_rows);
-    put_number(json, "unknown_chunks", damage->unknown_chunks);
+    json_put_unsigned(json, "damaged_chunks", damage->damaged_chunks);
+    json_put_unsigned(json, "orphaned_rows", damage->orphaned_rows);
+    json_put_unsigned(json, "unknown_chunks", damage->unknown_chunks);
     json_key(json, "truncated");
     json_bool(json, damage->truncated);
     json_key(json, "complete");
@@ -134,7 +128,7 @@ static int put_findings(struct json *json, struct opened_recording *row, const s
         json_begin_object(json);
         json_key(json, "topic");
         json_string(json, findings.rows[i].topic);
-        put_number(json, "code", findings.rows[i].code);
+        json_put_unsigned(json, "code", findings.rows[i].code);
         json_key(json, "share");
         json_real(json, findings.rows[i].share);
         json_key(json, "text");
@@ -173,8 +167,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_string(json, measure_name(measure_of(recording, NULL)));
     json_key(json, "live");
     json_bool(json, row->is_live);
-    put_number(json, "begin_ns", axis.begin_ns);
-    put_number(json, "end_ns", axis.end_ns);
+    json_put_unsigned(json, "begin_ns", axis.begin_ns);
+    json_put_unsigned(json, "end_ns", axis.end_ns);
     put_metas(json, recording);
     put_processes(json, recording);
     put_threads(json, recording);

@@ -19,12 +19,6 @@ static void put_bool(struct json *json, const char *key, bool value)
     json_bool(json, value);
 }
 
-static void put_unsigned(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
 static void put_variables(const struct dump *dump, const struct dump_frame *frame, struct json *json)
 {
     json_key(json, "locals");
@@ -34,7 +28,7 @@ static void put_variables(const struct dump *dump, const struct dump_frame *fram
         json_line(json);
         json_begin_object(json);
         put_text(dump, json, "name", variable->name);
-        put_unsigned(json, "addr", variable->address);
+        json_put_unsigned(json, "addr", variable->address);
         put_bool(json, "arg", variable->argument);
         put_text(dump, json, "repr", variable->value);
         json_end_object(json);
@@ -73,7 +67,7 @@ static void put_task(const struct dump *dump, const struct dump_task *task, stru
 {
     json_line(json);
     json_begin_object(json);
-    put_unsigned(json, "id", task->id);
+    json_put_unsigned(json, "id", task->id);
     put_text(dump, json, "name", task->name);
     put_bool(json, "running", task->running);
     json_key(json, "awaited_by");
@@ -87,7 +81,7 @@ static void put_task(const struct dump *dump, const struct dump_task *task, stru
 
 static void put_tasks(const struct dump *dump, const struct dump_thread *thread, struct json *json)
 {
-    put_unsigned(json, "tasks_left_out", thread->tasks_left_out);
+    json_put_unsigned(json, "tasks_left_out", thread->tasks_left_out);
     json_key(json, "tasks");
     json_begin_array(json);
     for (size_t i = 0; i < thread->task_count; i++)
@@ -99,13 +93,13 @@ static void put_process(const struct dump *dump, struct json *json)
 {
     json_key(json, "process_info");
     json_begin_object(json);
-    put_unsigned(json, "pid", dump->pid);
-    put_unsigned(json, "ppid", dump->parent);
+    json_put_unsigned(json, "pid", dump->pid);
+    json_put_unsigned(json, "ppid", dump->parent);
     put_text(dump, json, "command_line", dump->command);
     put_text(dump, json, "python_version", dump->version);
     put_text(dump, json, "executable", dump->executable);
     put_text(dump, json, "core", dump->core);
-    put_unsigned(json, "signal", (uint64_t)dump->signal);
+    json_put_unsigned(json, "signal", (uint64_t)dump->signal);
     put_bool(json, "stopped", dump->stopped);
     json_end_object(json);
 }
@@ -123,8 +117,8 @@ static void put_thread(const struct dump *dump, const struct dump_thread *thread
 {
     json_line(json);
     json_begin_object(json);
-    put_unsigned(json, "pid", dump->pid);
-    put_unsigned(json, "thread_id", thread->thread_id);
+    json_put_unsigned(json, "pid", dump->pid);
+    json_put_unsigned(json, "thread_id", thread->thread_id);
     put_text(dump, json, "thread_name", thread->name);
     json_key(json, "os_thread_id");
     if (thread->native_id)
@@ -140,7 +134,7 @@ static void put_thread(const struct dump *dump, const struct dump_thread *thread
     put_bool(json, "died", thread->died);
     put_text(dump, json, "problem", thread->problem);
     put_frames(dump, thread->first_frame, thread->frame_count, json);
-    put_unsigned(json, "frames_left_out", thread->frames_left_out);
+    json_put_unsigned(json, "frames_left_out", thread->frames_left_out);
     put_tasks(dump, thread, json);
     put_process(dump, json);
     json_end_object(json);

@@ -5,18 +5,6 @@
 #include "show/info_totals.h"
 #include "store/recording.h"
 
-static void put_unsigned(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void put_string(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_string(json, text);
-}
-
 static void put_text(struct json *json, const char *key, const struct recording *recording, uint32_t string)
 {
     json_key(json, key);
@@ -49,7 +37,7 @@ static void put_metas(const struct recording *recording, struct json *json)
 
 static void put_process(const struct recording *recording, const struct process *process, struct json *json)
 {
-    put_unsigned(json, "pid", process->pid);
+    json_put_unsigned(json, "pid", process->pid);
     json_key(json, "parent");
     if (process->parent)
         json_unsigned(json, recording->processes[process->parent].pid);
@@ -69,8 +57,8 @@ static void put_process(const struct recording *recording, const struct process 
     put_text(json, "python", recording, process->python);
     put_text(json, "exe", recording, process->exe);
     put_text(json, "command", recording, process->command);
-    put_unsigned(json, "start_ns", process->start_ns);
-    put_unsigned(json, "end_ns", process->end_ns);
+    json_put_unsigned(json, "start_ns", process->start_ns);
+    json_put_unsigned(json, "end_ns", process->end_ns);
 }
 
 static void put_processes(const struct recording *recording, struct json *json)
@@ -86,11 +74,11 @@ static void put_processes(const struct recording *recording, struct json *json)
     for (uint32_t id = 1; id < recording->threads_count; id++) {
         const struct thread *thread = &recording->threads[id];
         begin_row(json);
-        put_unsigned(json, "tid", thread->tid);
-        put_unsigned(json, "pid", recording->processes[thread->process].pid);
+        json_put_unsigned(json, "tid", thread->tid);
+        json_put_unsigned(json, "pid", recording->processes[thread->process].pid);
         put_text(json, "name", recording, thread->name);
-        put_unsigned(json, "start_ns", thread->start_ns);
-        put_unsigned(json, "end_ns", thread->end_ns);
+        json_put_unsigned(json, "start_ns", thread->start_ns);
+        json_put_unsigned(json, "end_ns", thread->end_ns);
         json_end_object(json);
     }
     json_end_array(json);
@@ -99,25 +87,25 @@ static void put_processes(const struct recording *recording, struct json *json)
 static void put_total(const struct info_total *total, struct json *json)
 {
     begin_row(json);
-    put_string(json, "kind", total->kind);
-    put_unsigned(json, "chunks", total->chunks);
-    put_unsigned(json, "stored_bytes", total->stored_bytes);
-    put_unsigned(json, "raw_bytes", total->raw_bytes);
-    put_unsigned(json, "rows", total->rows);
+    json_put_string(json, "kind", total->kind);
+    json_put_unsigned(json, "chunks", total->chunks);
+    json_put_unsigned(json, "stored_bytes", total->stored_bytes);
+    json_put_unsigned(json, "raw_bytes", total->raw_bytes);
+    json_put_unsigned(json, "rows", total->rows);
     json_end_object(json);
 }
 
 static void put_chunk(const struct chunk_info *chunk, struct json *json)
 {
     begin_row(json);
-    put_unsigned(json, "offset", chunk->offset);
-    put_string(json, "kind", info_totals_kind(chunk));
-    put_string(json, "state", info_totals_state(chunk));
-    put_unsigned(json, "process", chunk->process);
-    put_unsigned(json, "clock_ns", chunk->clock_ns);
-    put_unsigned(json, "stored_bytes", chunk->stored_bytes);
-    put_unsigned(json, "raw_bytes", chunk->raw_bytes);
-    put_unsigned(json, "rows", chunk->records);
+    json_put_unsigned(json, "offset", chunk->offset);
+    json_put_string(json, "kind", info_totals_kind(chunk));
+    json_put_string(json, "state", info_totals_state(chunk));
+    json_put_unsigned(json, "process", chunk->process);
+    json_put_unsigned(json, "clock_ns", chunk->clock_ns);
+    json_put_unsigned(json, "stored_bytes", chunk->stored_bytes);
+    json_put_unsigned(json, "raw_bytes", chunk->raw_bytes);
+    json_put_unsigned(json, "rows", chunk->records);
     json_end_object(json);
 }
 
@@ -141,20 +129,20 @@ static void put_counts(const struct recording *recording, struct json *json)
     json_line(json);
     json_key(json, "counts");
     json_begin_object(json);
-    put_unsigned(json, "strings", recording->strings.count - 1);
-    put_unsigned(json, "codes", recording->codes_count - 1);
-    put_unsigned(json, "nodes", recording->nodes_count - 1);
-    put_unsigned(json, "call_rows", recording->calls_count);
-    put_unsigned(json, "line_rows", recording->lines_count);
-    put_unsigned(json, "sample_rows", recording->samples_count);
-    put_unsigned(json, "heap_rows", recording->heap_count);
-    put_unsigned(json, "allocation_rows", recording->allocations_count);
-    put_unsigned(json, "line_memory_rows", recording->line_memory_count);
-    put_unsigned(json, "series_rows", recording->series_count);
-    put_unsigned(json, "region_event_rows", recording->region_events_count);
-    put_unsigned(json, "flat_functions", recording->functions_count);
-    put_unsigned(json, "flat_edges", recording->edges_count);
-    put_unsigned(json, "source_files", recording->sources_count);
+    json_put_unsigned(json, "strings", recording->strings.count - 1);
+    json_put_unsigned(json, "codes", recording->codes_count - 1);
+    json_put_unsigned(json, "nodes", recording->nodes_count - 1);
+    json_put_unsigned(json, "call_rows", recording->calls_count);
+    json_put_unsigned(json, "line_rows", recording->lines_count);
+    json_put_unsigned(json, "sample_rows", recording->samples_count);
+    json_put_unsigned(json, "heap_rows", recording->heap_count);
+    json_put_unsigned(json, "allocation_rows", recording->allocations_count);
+    json_put_unsigned(json, "line_memory_rows", recording->line_memory_count);
+    json_put_unsigned(json, "series_rows", recording->series_count);
+    json_put_unsigned(json, "region_event_rows", recording->region_events_count);
+    json_put_unsigned(json, "flat_functions", recording->functions_count);
+    json_put_unsigned(json, "flat_edges", recording->edges_count);
+    json_put_unsigned(json, "source_files", recording->sources_count);
     json_end_object(json);
 }
 
@@ -164,10 +152,10 @@ static void put_modules(const struct recording *recording, struct json *json)
     begin_rows(json, "modules");
     for (uint32_t i = 0; i < modules.count; i++) {
         begin_row(json);
-        put_string(json, "path", modules.rows[i].path);
-        put_string(json, "build_id", modules.rows[i].build_id);
-        put_unsigned(json, "addresses", modules.rows[i].addresses);
-        put_unsigned(json, "named", modules.rows[i].named);
+        json_put_string(json, "path", modules.rows[i].path);
+        json_put_string(json, "build_id", modules.rows[i].build_id);
+        json_put_unsigned(json, "addresses", modules.rows[i].addresses);
+        json_put_unsigned(json, "named", modules.rows[i].named);
         json_end_object(json);
     }
     json_end_array(json);
@@ -180,9 +168,9 @@ static void put_notes(const struct recording *recording, struct json *json)
     for (uint32_t i = 0; i < recording->notes_count; i++) {
         const struct note *note = &recording->notes[i];
         begin_row(json);
-        put_string(json, "kind", info_totals_note(note));
-        put_unsigned(json, "pid", recording->processes[note->process].pid);
-        put_unsigned(json, "count", note->count);
+        json_put_string(json, "kind", info_totals_note(note));
+        json_put_unsigned(json, "pid", recording->processes[note->process].pid);
+        json_put_unsigned(json, "count", note->count);
         put_text(json, "text", recording, note->text);
         json_end_object(json);
     }
@@ -198,19 +186,19 @@ static void put_damage(const struct damage *damage, struct json *json)
     json_bool(json, damage->complete);
     json_key(json, "truncated");
     json_bool(json, damage->truncated);
-    put_unsigned(json, "damaged_chunks", damage->damaged_chunks);
-    put_unsigned(json, "orphaned_chunks", damage->orphaned_chunks);
-    put_unsigned(json, "orphaned_rows", damage->orphaned_rows);
-    put_unsigned(json, "unknown_chunks", damage->unknown_chunks);
-    put_unsigned(json, "unknown_records", damage->unknown_records);
-    put_unsigned(json, "skipped_bytes", damage->skipped_bytes);
+    json_put_unsigned(json, "damaged_chunks", damage->damaged_chunks);
+    json_put_unsigned(json, "orphaned_chunks", damage->orphaned_chunks);
+    json_put_unsigned(json, "orphaned_rows", damage->orphaned_rows);
+    json_put_unsigned(json, "unknown_chunks", damage->unknown_chunks);
+    json_put_unsigned(json, "unknown_records", damage->unknown_records);
+    json_put_unsigned(json, "skipped_bytes", damage->skipped_bytes);
     json_end_object(json);
 }
 
 void info_json_put(const struct recording *recording, const char *name, bool each_chunk, struct json *json)
 {
     begin_row(json);
-    put_string(json, "file", name);
+    json_put_string(json, "file", name);
     put_metas(recording, json);
     put_processes(recording, json);
     put_counts(recording, json);
