@@ -15,7 +15,7 @@ def inner(until):
 def outer():
     while True:
         inner(time.perf_counter() + 0.1)
-        spin(time.perf_counter() + 0.05)
+        spin(time.perf_counter() + 0.005)
 outer()
 `;
 

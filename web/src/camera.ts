@@ -24,6 +24,8 @@ function wantsStillness(): boolean {
 export class Camera {
   window: Window;
   private animation = 0;
+  /** Where a motion that has not ended leads. */
+  private ahead: Window | null = null;
 
   constructor(private readonly scene: Scene) {
     const [from, to] = scene.whole();
@@ -48,6 +50,11 @@ export class Camera {
     return this.window.from <= first && this.window.to >= last;
   }
 
+  /** What is in sight, or will be at the end of the motion. */
+  destination(): Window {
+    return this.ahead ?? this.window;
+  }
+
   /** Back into the limits, after the scene has changed. */
   settle(): void {
     this.window = this.limit(this.window);
@@ -60,6 +67,7 @@ export class Camera {
 
   move(window: Window, smoothly = false): void {
     cancelAnimationFrame(this.animation);
+    this.ahead = null;
     const target = this.limit(window);
     if (!smoothly || wantsStillness()) {
       this.show(target);
@@ -77,7 +85,9 @@ export class Camera {
         top: between(before.top, target.top),
       });
       if (part < 1) this.animation = requestAnimationFrame(step);
+      else this.ahead = null;
     };
+    this.ahead = target;
     this.animation = requestAnimationFrame(step);
   }
 

@@ -135,7 +135,7 @@ export class Picture {
 
   /** Whether nobody has moved the picture since the last zoomTo. */
   stays(): boolean {
-    const { from, to } = this.camera.window;
+    const { from, to } = this.camera.destination();
     return this.goal !== null && from === this.goal.from && to === this.goal.to;
   }
 
