@@ -26,23 +26,28 @@ struct building {
     bool failed;
 };
 
-static void add_row(struct building *building, uint32_t depth, uint64_t end_ns)
+bool time_order_add(struct time_order *order, const struct time_order_row *row)
 {
-    struct time_order *order = building->order;
     if (order->count == order->capacity) {
         uint32_t capacity = order->capacity * 2 + 1024;
         struct time_order_row *rows = realloc(order->rows, capacity * sizeof *rows);
-        if (!rows) {
-            building->failed = true;
-            return;
-        }
+        if (!rows)
+            return false;
         order->rows = rows;
         order->capacity = capacity;
     }
-    if (depth >= order->levels)
-        order->levels = depth + 1;
-    order->rows[order->count++] =
-        (struct time_order_row){building->open_start_ns[depth], end_ns, building->open_code[depth], depth};
+    if (row->depth >= order->levels)
+        order->levels = row->depth + 1;
+    order->rows[order->count++] = *row;
+    return true;
+}
+
+static void add_row(struct building *building, uint32_t depth, uint64_t end_ns)
+{
+    const struct time_order_row row = {building->open_start_ns[depth], end_ns, building->open_code[depth],
+                                       depth};
+    if (!time_order_add(building->order, &row))
+        building->failed = true;
 }
 
 /* The functions of a stack, outermost first; of very deep ones the root end. */
@@ -118,6 +123,12 @@ static int by_depth_and_start(const void *a, const void *b)
     return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
 }
 
+void time_order_sort(struct time_order *order)
+{
+    if (order->count)
+        qsort(order->rows, order->count, sizeof *order->rows, by_depth_and_start);
+}
+
 int time_order_build(const struct recording *recording, const struct selection *selection, uint32_t thread,
                      uint64_t begin_ns, uint64_t end_ns, uint32_t columns, struct time_order *order,
                      struct err *err)
@@ -150,8 +161,7 @@ int time_order_build(const struct recording *recording, const struct selection *
         time_order_clear(order);
         return err_set(err, "not enough memory to lay out the time");
     }
-    if (order->count)
-        qsort(order->rows, order->count, sizeof *order->rows, by_depth_and_start);
+    time_order_sort(order);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef SONDE_ANALYSE_TIME_ORDER_H
 #define SONDE_ANALYSE_TIME_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -32,5 +33,9 @@ int time_order_build(const struct recording *recording, const struct selection *
                      uint64_t begin_ns, uint64_t end_ns, uint32_t columns, struct time_order *order,
                      struct err *err);
 void time_order_clear(struct time_order *order);
+
+/* For who builds another one: false without memory; and the order that rows are to have. */
+bool time_order_add(struct time_order *order, const struct time_order_row *row);
+void time_order_sort(struct time_order *order);
 
 #endif

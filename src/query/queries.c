@@ -11,14 +11,23 @@ static const struct {
     const char *name;
     query_function *function;
 } table[] = {
-    {"activity", activity_query}, {"codes", codes_query},
-    {"compare", compare_query},   {"functions", functions_query},
-    {"graph", graph_query},       {"groups", groups_query},
-    {"lines", lines_query},       {"memory", memory_query},
-    {"order", order_query},       {"recordings", recordings_query},
-    {"series", series_query},     {"share", share_query},
-    {"stacks", stacks_query},     {"summary", summary_query},
-    {"threads", threads_query},   {"time", time_query},
+    {"activity", activity_query},
+    {"codes", codes_query},
+    {"compare", compare_query},
+    {"functions", functions_query},
+    {"graph", graph_query},
+    {"groups", groups_query},
+    {"lines", lines_query},
+    {"memory", memory_query},
+    {"order", order_query},
+    {"recordings", recordings_query},
+    {"regions", time_query_regions},
+    {"series", series_query},
+    {"share", share_query},
+    {"stacks", stacks_query},
+    {"summary", summary_query},
+    {"threads", threads_query},
+    {"time", time_query},
 };
 
 static query_function *find(const char *name)

@@ -2,6 +2,7 @@
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
 #include "analyse/overhead.h"
+#include "analyse/region_order.h"
 #include "analyse/series.h"
 #include "base/err.h"
 #include "export/counter_json.h"
@@ -55,6 +56,8 @@ static void put_threads(struct json *json, const struct recording *recording)
         put_text(json, recording, "name", thread->name);
         json_put_unsigned(json, "start_ns", thread->start_ns);
         json_put_unsigned(json, "end_ns", thread->end_ns);
+        json_key(json, "regions");
+        json_bool(json, region_order_has(recording, i));
         json_end_object(json);
     }
     json_end_array(json);
@@ -70,6 +73,17 @@ static int put_busiest(struct json *json, const struct recording *recording, str
         json_unsigned(json, ids[i]);
     json_end_array(json);
     return count < 0 ? -1 : 0;
+}
+
+/* By id: the first is that of no region. */
+static void put_regions(struct json *json, const struct recording *recording)
+{
+    put_list(json, "regions");
+    for (uint32_t i = 0; i < recording->regions_count; i++) {
+        uint32_t name = recording->regions[i].name;
+        json_text(json, recording_text(recording, name), strings_size(&recording->strings, name));
+    }
+    json_end_array(json);
 }
 
 static void put_notes(struct json *json, const struct recording *recording)
@@ -172,6 +186,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     put_metas(json, recording);
     put_processes(json, recording);
     put_threads(json, recording);
+    put_regions(json, recording);
     if (counter_json_put(json, recording, err) < 0 || put_busiest(json, recording, err) < 0)
         return -1;
     put_notes(json, recording);

@@ -1,4 +1,6 @@
-/* time: what one thread did as it happened, as rectangles on the time axis. */
+/* time: what one thread did as it happened, as rectangles on the time axis; regions: the same of the parts with names. */
+#include "analyse/region_order.h"
+#include "analyse/series.h"
 #include "analyse/time_order.h"
 #include "base/err.h"
 #include "query/answer.h"
@@ -32,6 +34,25 @@ int time_query(struct opened *opened, struct opened_recording *row, const struct
         return err_set(err, "there is no thread %u", thread);
     if (time_order_build(&row->recording, &request->selection, thread, request->from_ns, request->to_ns,
                          request->columns, &order, err) < 0)
+        return -1;
+    put_rows(answer, &order);
+    time_order_clear(&order);
+    return 0;
+}
+
+int time_query_regions(struct opened *opened, struct opened_recording *row, const struct request *request,
+                       struct answer *answer, struct err *err)
+{
+    (void)opened;
+    struct time_order order;
+    const struct recording *recording = &row->recording;
+    struct timeline_axis axis = series_whole_axis(recording);
+    uint64_t begin_ns = request->from_ns ? request->from_ns : axis.begin_ns;
+    uint64_t end_ns = request->to_ns ? request->to_ns : axis.end_ns;
+    if (request->selection.thread >= recording->threads_count)
+        return err_set(err, "there is no thread %u", request->selection.thread);
+    if (region_order_build(recording, request->selection.thread, begin_ns, end_ns, request->columns, &order,
+                           err) < 0)
         return -1;
     put_rows(answer, &order);
     time_order_clear(&order);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "analyse/region_order.h"
 #include "analyse/regions.h"
 #include "analyse/series.h"
 #include "base/bytes.h"
@@ -213,6 +214,61 @@ static void functions_of_mprof_are_regions(void **state)
     recording_clear(&recording);
 }
 
+static void add_event(struct recording *recording, uint64_t time_ns, uint32_t thread, uint32_t region)
+{
+    recording_add_region_event(
+        recording, &(struct region_event_row){.time_ns = time_ns, .thread = thread, .region = region});
+}
+
+/* Thread 2: 1 from 100 to 200 with 2 inside, then 2 alone, which does not end; thread 1 is another's. */
+static void regions_lie_below_those_that_they_are_in(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct time_order order;
+    add_event(&recording, 50, 1, 1);
+    add_event(&recording, 100, 2, 1);
+    add_event(&recording, 120, 2, 2);
+    add_event(&recording, 150, 2, 0);
+    add_event(&recording, 200, 2, 0);
+    add_event(&recording, 300, 2, 2);
+    assert_int_equal(region_order_build(&recording, 2, 0, 1000, 1000, &order, NULL), 0);
+    const struct time_order_row expected[] = {{100, 200, 1, 0}, {300, 1000, 2, 0}, {120, 150, 2, 1}};
+    assert_int_equal(order.count, 3);
+    assert_int_equal(order.levels, 2);
+    assert_memory_equal(order.rows, expected, sizeof expected);
+    time_order_clear(&order);
+    assert_int_equal(region_order_build(&recording, 2, 160, 250, 90, &order, NULL), 0);
+    assert_int_equal(order.count, 1); /* of a window what lies in it */
+    assert_int_equal(order.rows[0].start_ns, 100);
+    time_order_clear(&order);
+    assert_true(region_order_has(&recording, 1) && region_order_has(&recording, 2));
+    assert_false(region_order_has(&recording, 3));
+    recording_clear(&recording);
+}
+
+/* A thousand of 1 ns in 10 columns, one of them longer and of another name: few rectangles, none dropped. */
+static void regions_thinner_than_a_pixel_are_drawn_together(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct time_order order;
+    for (uint64_t i = 0; i < 1000; i++) {
+        add_event(&recording, i * 10, 1, i == 500 ? 2 : 1);
+        add_event(&recording, i * 10 + (i == 500 ? 5 : 1), 1, 0);
+    }
+    assert_int_equal(region_order_build(&recording, 1, 0, 10000, 10, &order, NULL), 0);
+    assert_int_equal(order.count, 1);
+    assert_int_equal(order.rows[0].start_ns, 0);
+    assert_int_equal(order.rows[0].end_ns, 9991);
+    assert_int_equal(order.rows[0].code, 2);
+    time_order_clear(&order);
+    assert_int_equal(region_order_build(&recording, 1, 0, 10000, 10000, &order, NULL), 0);
+    assert_int_equal(order.count, 1000);
+    time_order_clear(&order);
+    recording_clear(&recording);
+}
+
 static void mprof_files_come_back_as_they_were(void **state)
 {
     (void)state;
@@ -266,6 +322,8 @@ int main(void)
         cmocka_unit_test(sums_of_processes_are_added_as_rates),
         cmocka_unit_test(mprof_files_are_read),
         cmocka_unit_test(functions_of_mprof_are_regions),
+        cmocka_unit_test(regions_lie_below_those_that_they_are_in),
+        cmocka_unit_test(regions_thinner_than_a_pixel_are_drawn_together),
         cmocka_unit_test(mprof_files_come_back_as_they_were),
         cmocka_unit_test(what_is_no_mprof_file_is_not_taken_for_one),
     };

@@ -116,3 +116,31 @@ test("a .dat file of mprof: dropped on the bare page it shows its memory, its ch
   const highest = await page.locator(".tracks .counter small:nth-of-type(1)").allInnerTexts();
   assert.deepEqual(highest, ["highest 10.0 MiB", "highest 4.00 MiB"]);
 });
+
+/** Two functions of an mprof file, one inside the other, in a run of two seconds. */
+function bracketed(harness) {
+  return harness.made("bracketed.dat", (path) => {
+    const at = (s) => (1.7e9 + s).toFixed(4);
+    const values = [0, 0.5, 1, 1.5, 2].map((s) => `MEM ${10 + s} ${at(s)}`);
+    const calls = [["outer", 0.2, 1.6], ["inner", 0.4, 1.0], ["<i>late</i>", 1.7, 1.9]];
+    const functions = calls.map(([name, from, to]) => `FUNC ${name} 10.0 ${at(from)} 11.0 ${at(to)}`);
+    writeFileSync(path, `CMDLINE x\n${[...values, ...functions].join("\n")}\n`);
+  });
+}
+
+test("regions are a track: one inside another lies below it, with its times", async (harness) => {
+  const page = await harness.open(harness.html(bracketed(harness)), { hash: "#view=timeline" });
+  const title = track(page, "regions");
+  await title.waitFor();
+  await settled(page);
+  const [row, picture] = [await title.boundingBox(), await page.locator("main canvas").boundingBox()];
+  const told = async (seconds, level) => {
+    await page.mouse.move(picture.x + (picture.width * seconds) / 2, row.y + 8 + 16 * level);
+    await page.waitForTimeout(60);
+    return page.locator(".tip").innerText();
+  };
+  assert.match(await told(0.7, 0), /^outer[^]*lasts\s+1\.40 s[^]*from\s+200 ms/);
+  assert.match(await told(0.7, 1), /^inner[^]*lasts\s+600 ms[^]*from\s+400 ms/);
+  assert.match(await told(1.8, 0), /^<i>late<\/i>/);
+  assert.equal(await page.locator(".tip i").count(), 0);
+});

@@ -92,11 +92,17 @@ export function textOn(color: number): [number, number, number] {
 /** The user's own code is the most saturated, native and C frames the least. */
 export function frameColor(module: string, kind: number, flags: number, dark: boolean): [number, number, number] {
   const isOwn = kind === CODE_PYTHON && !(flags & CODE_LIBRARY);
-  const chroma = isOwn ? 0.09 : kind === CODE_PYTHON ? 0.05 : 0.02;
-  const seed = hash(module.split(".")[0]);
-  const hue = seed % 360;
+  return colorOfName(module.split(".")[0], isOwn ? 0.09 : kind === CODE_PYTHON ? 0.05 : 0.02, dark);
+}
+
+function colorOfName(name: string, chroma: number, dark: boolean): [number, number, number] {
+  const seed = hash(name);
   const lightness = (dark ? 0.5 : 0.82) + (((seed >>> 16) % 5) - 2) * 0.012;
-  return oklch(lightness, chroma, hue);
+  return oklch(lightness, chroma, seed % 360);
+}
+
+export function regionColor(name: string, dark: boolean): [number, number, number] {
+  return colorOfName(name, 0.09, dark);
 }
 
 /** Chosen by search so that any two differ for everybody, also with red or green missing (tests/web/colors.test.mjs). */

@@ -30,6 +30,8 @@ export interface Thread {
   name: string;
   start_ns: number;
   end_ns: number;
+  /** It has entered regions. */
+  regions: boolean;
 }
 
 /** Something measured over time: a level, or a sum that only grows. */
@@ -76,6 +78,8 @@ export interface Summary {
   meta: Record<string, string>;
   processes: Process[];
   threads: Thread[];
+  /** Names of regions by their numbers; the first is none. */
+  regions: string[];
   counters: (Counter & Figures)[];
   /** All counters of a name added up. */
   counter_totals: (Counter & Figures)[];

@@ -1,14 +1,16 @@
 // The tracks of the timeline: what lies on one axis of time, one below the other. Each kind of track is a row of KINDS: how
-// tall it is, what it asks for, how it draws. To show something else over time (zones, regions, ranks): a row.
+// tall it is, what it asks for, how it draws. To show something else over time (ranks, a GPU): a row.
 
 import type { Answer } from "./answer";
+import { css, pixel, regionColor, textOn } from "./colors";
 import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./counters";
 import type { Request } from "./engine";
 import type { Counter, Figures, Process, Recording, Thread } from "./recording";
 import type { Band, Layout, Rectangles, Window } from "./rectangles";
-import { lookOf } from "./stacks";
+import { background, lookOf, MONOSPACED } from "./stacks";
+import { dark } from "./state";
 
-export type KindName = "process" | "counter" | "thread";
+export type KindName = "process" | "counter" | "region" | "thread";
 
 export interface Track {
   kind: KindName;
@@ -121,6 +123,47 @@ function threadBand(track: Track, { recording, window, top }: Place): Band {
   };
 }
 
+/** Regions have colours by their names. */
+function regionBand(track: Track, { recording, window, top }: Place): Band {
+  const layout = track.layout ?? EMPTY;
+  const name = (rectangle: number) => regionName(recording, layout.code[rectangle]);
+  const night = dark.value;
+  return {
+    layout,
+    window: { ...window, top: 0 },
+    look: {
+      rowHeight: ROW,
+      upwards: false,
+      background: background(),
+      color: (rectangle) => pixel(regionColor(name(rectangle), night)),
+      label: name,
+      textColor: (shown) => css(textOn(shown)),
+      font: MONOSPACED,
+    },
+    top,
+    height: levelsOf(track) * ROW,
+  };
+}
+
+export function regionName({ summary }: Recording, region: number): string {
+  return summary.regions[region] || "region";
+}
+
+function decodeLayout(answer: Answer): Layout {
+  return {
+    level: answer.numbers("level"),
+    start: answer.reals("start"),
+    size: answer.reals("total"),
+    code: answer.numbers("code"),
+  };
+}
+
+function takeLayout(track: Track, answer: Answer, window: Window): void {
+  track.layout = decodeLayout(answer);
+  track.levels = Math.max(track.levels, track.layout.level.length - 1);
+  track.known = window;
+}
+
 /** How much of the time the thread ran and held the GIL, as heights. */
 function drawActivity(track: Track, { rectangles, window, top, tones }: Place): void {
   const shown = track.activity;
@@ -211,6 +254,16 @@ export const KINDS: Record<KindName, Kind> = {
     draw: drawValues,
     band: () => null,
   },
+  region: {
+    asks: true,
+    height: (track) => levelsOf(track) * ROW + GAP,
+    requests: ({ thread }, { from, to }, columns) => [
+      { ask: "regions", thread, from_ns: Math.floor(from), to_ns: Math.ceil(to), columns },
+    ],
+    take: (track, [answer], window) => takeLayout(track, answer, window),
+    draw: (track, place) => place.rectangles.band(regionBand(track, place)),
+    band: regionBand,
+  },
   thread: {
     asks: true,
     height: (track) => LANE + levelsOf(track) * ROW + GAP,
@@ -223,15 +276,8 @@ export const KINDS: Record<KindName, Kind> = {
       ];
     },
     take(track, [order, activity], window) {
-      track.layout = {
-        level: order.numbers("level"),
-        start: order.reals("start"),
-        size: order.reals("total"),
-        code: order.numbers("code"),
-      };
-      track.levels = Math.max(track.levels, track.layout.level.length - 1);
+      takeLayout(track, order, window);
       track.activity = decodeActivity(activity);
-      track.known = window;
     },
     draw(track, place) {
       place.rectangles.band(threadBand(track, place));
@@ -290,9 +336,19 @@ export function tracksOf(recording: Recording): Track[] {
     detail: String(tid),
     limit: threads.length <= FEW_THREADS || id === threads[0].id ? SOME_LEVELS : FEW_LEVELS,
   });
+  const regionTrack = ({ id, process, name, tid }: Thread): Track => ({
+    ...blank("region", process, id),
+    title: "regions",
+    detail: name || (tid ? `thread ${tid}` : ""),
+    limit: SOME_LEVELS,
+  });
+  const tracksOfThread = (thread: Thread): Track[] => [
+    ...(thread.regions ? [regionTrack(thread)] : []),
+    ...(timed ? [threadTrack(thread)] : []),
+  ];
   const tracksBelow = (process: number): Track[] => [
     ...counters.filter((counter) => counter.process === process && counter.points).map(counterTrack),
-    ...(timed ? threads.filter((thread) => thread.process === process).map(threadTrack) : []),
+    ...threads.filter((thread) => thread.process === process).flatMap(tracksOfThread),
   ];
   if (processes.length < 2) return [...tracksBelow(0), ...processes.flatMap(({ id }) => tracksBelow(id))];
   return [

@@ -12,7 +12,7 @@ import { ask, color, dark, idle, matches, onPrinting, problem, range, recording 
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
-import { isOpen, type Reading, type Track } from "../tracks";
+import { isOpen, regionName, type Reading, type Track } from "../tracks";
 import type { ViewProps } from "../views";
 
 function describeReading({ summary }: Recording, { counter, from, least, most }: Reading, event: MouseEvent): void {
@@ -37,7 +37,8 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
     ["from", `${time(found.start - whole[0])}${found.isCut ? " or before" : ""}`],
     ["thread", `${found.track.title} ${found.track.detail}`],
   ];
-  showTip({ title: codes.name(found.code), place: codes.place(found.code), figures }, event);
+  if (found.track.kind === "region") showTip({ title: regionName(recording, found.code), place: "region", figures }, event);
+  else showTip({ title: codes.name(found.code), place: codes.place(found.code), figures }, event);
 }
 
 interface NameProps {
@@ -59,6 +60,13 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
         <b>{track.title}</b>
         <small>highest {counterValue(track.counter, track.counter.most)}</small>
         <small>mean {counterValue(track.counter, track.counter.mean)}</small>
+      </div>
+    );
+  if (track.kind === "region")
+    return (
+      <div class="name counter" style={style} title={`named parts of the program, ${track.detail}`}>
+        <b>{track.title}</b>
+        <small>{track.detail}</small>
       </div>
     );
   const only = thread.value === track.thread;
@@ -106,7 +114,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       whole,
       ask: (request) => ask({ recording: latest.current.number, idle: idle.peek(), ...request }),
       onHover: (found, event) => describe(latest.current, found, event),
-      onChoose: (found) => (selected.value = found?.code ?? 0),
+      onChoose: (found) => (selected.value = found?.track.kind === "thread" ? found.code : 0),
       onRange: (chosen) => (range.value = chosen),
       onLayout: (now) => {
         setPlaced(now);
