@@ -358,13 +358,19 @@ CALLEES = """
 
 
 def test_self_time_is_without_callees_of_every_kind(launch):
+    """A busy machine may take the CPU away in a line itself, but not in the same one in every run."""
     launch.write("callees.py", CALLEES)
-    line_times.timed(launch, "callees.py", options=["-f", "work"])
-    rows = line_times.by_name(launch)["work"]
-    slow = {line for line, row in rows.items() if row["total_ns"] >= 2 * 5_000_000}
-    assert len(slow) >= 11
-    for line in slow:
-        assert rows[line]["self_ns"] < 0.25 * rows[line]["total_ns"], line
+    always = None
+    for _ in range(3):
+        line_times.timed(launch, "callees.py", options=["-f", "work"])
+        rows = line_times.by_name(launch)["work"]
+        slow = {line for line, row in rows.items() if row["total_ns"] >= 2 * 5_000_000}
+        assert len(slow) >= 11
+        own = {line for line in slow if rows[line]["self_ns"] >= 0.25 * rows[line]["total_ns"]}
+        always = own if always is None else always & own
+        if not always:
+            break
+    assert not always
 
 
 BESIDE = """

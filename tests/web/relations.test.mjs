@@ -142,9 +142,9 @@ test("source: lines that were timed, with their hits and exact times", async (ha
 });
 
 test("source: lines whose memory was measured, with what they added", async (harness) => {
-  const script = join(harness.folder, "growing.py");
+  const script = join(harness.folder, "line_memory.py");
   writeFileSync(script, "@profile\ndef grow():\n    kept = bytearray(50 << 20)\n    del kept\n\n\ngrow()\n");
-  const recording = harness.made("growing.sonde", (path) =>
+  const recording = harness.made("line_memory.sonde", (path) =>
     harness.sonde("mem", "--lines", "--quiet", "--no-view", "-o", path, "--", "python3", script),
   );
   const page = await harness.open(harness.html(recording), { hash: "#view=source" });
