@@ -130,7 +130,7 @@ function bracketed(harness) {
 
 test("regions are a track: one inside another lies below it, with its times", async (harness) => {
   const page = await harness.open(harness.html(bracketed(harness)), { hash: "#view=timeline" });
-  const title = track(page, "regions");
+  const title = page.locator(".tracks .region");
   await title.waitFor();
   await settled(page);
   const [row, picture] = [await title.boundingBox(), await page.locator("main canvas").boundingBox()];

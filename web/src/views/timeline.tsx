@@ -64,9 +64,9 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
     );
   if (track.kind === "region")
     return (
-      <div class="name counter" style={style} title={`named parts of the program, ${track.detail}`}>
+      <div class="name region" style={style} title="named parts of the program">
         <b>{track.title}</b>
-        <small>{track.detail}</small>
+        {track.detail && <small>{track.detail}</small>}
       </div>
     );
   const only = thread.value === track.thread;
