@@ -211,7 +211,7 @@ def test_program_that_ends_itself(modern_launch):
 
 
 def test_programs_output_is_shown_on_demand(modern_launch):
-    text = "import time\nprint('one\\ntwo', flush=True)\nend = time.time() + 60\nwhile time.time() < end: pass"
+    text = "import time\nprint('one\\ntwo', flush=True)\nend = time.time() + 9\nwhile time.time() < end: pass"
     modern_launch.write("x.py", text)
     with Screen(modern_launch, top(modern_launch, "x.py", options=["--delay", "0.2"])) as screen:
         screen.wait_for_text("<module> (")
