@@ -9,9 +9,10 @@ apart (two lambdas in one line) are one entry.
 
 import sonde._binding as _binding
 import sonde._inside as _inside
+from sonde.running import Running
 
 
-class Profile(_inside.Session, _binding.Results):
+class Profile(_inside.Session, _binding.Results, Running):
     """Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True)
 
     Records the calls made between ``enable()`` and ``disable()``. ``timer`` is a function that gives the
@@ -57,23 +58,6 @@ class Profile(_inside.Session, _binding.Results):
         import __main__
 
         return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
-
-    def runctx(self, cmd, globals, locals):
-        """Profile a statement in the given namespaces."""
-        self.enable()
-        try:
-            exec(cmd, globals, locals)
-        finally:
-            self.disable()
-        return self
-
-    def runcall(self, func, /, *args, **kw):
-        """Profile one call, and give back what it returns."""
-        self.enable()
-        try:
-            return func(*args, **kw)
-        finally:
-            self.disable()
 
     def __enter__(self):
         self.enable()

@@ -8,9 +8,10 @@ import sonde._binding as _binding
 import sonde._inside as _inside
 from sonde.callables import functions_of
 from sonde.line_stats import sources_of
+from sonde.running import Running
 
 
-class LineMemoryProfiler(_inside.LineMemory):
+class LineMemoryProfiler(_inside.LineMemory, Running):
     """LineMemoryProfiler(*functions)
 
     Measures the memory of the lines of its functions between ``enable()`` and ``disable()``, from 0 on each
@@ -29,23 +30,6 @@ class LineMemoryProfiler(_inside.LineMemory):
         return self if func is None else func
 
     add_function = __call__
-
-    def runctx(self, cmd, globals, locals):
-        """Measure a statement in the given namespaces."""
-        self.enable()
-        try:
-            exec(cmd, globals, locals)
-        finally:
-            self.disable()
-        return self
-
-    def runcall(self, func, /, *args, **kw):
-        """Measure one call, and give back what it returns."""
-        self.enable()
-        try:
-            return func(*args, **kw)
-        finally:
-            self.disable()
 
     def get_stats(self):
         """``[((file, first line, name), [(line, hits, growth, memory, heap growth, heap), ...]), ...]``

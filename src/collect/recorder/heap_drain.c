@@ -8,6 +8,7 @@
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
 #include "collect/recorder/code_names.h"
+#include "collect/recorder/loss_notes.h"
 #include "collect/recorder/native_merge.h"
 #include "store/writer.h"
 
@@ -483,12 +484,7 @@ bool heap_drain_step(struct heap_drain *drain, const struct clock_rate *rate)
 
 static void note(struct heap_drain *drain, enum note_kind kind, uint64_t count, const char *text)
 {
-    const struct note row = {.process = drain->process,
-                             .kind = (uint8_t)kind,
-                             .count = count,
-                             .text = writer_string(drain->writer, text, strlen(text))};
-    if (count)
-        writer_note(drain->writer, &row);
+    loss_notes_put(drain->writer, drain->process, kind, count, text);
 }
 
 static void note_losses(struct heap_drain *drain)

@@ -8,6 +8,7 @@
 #include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/recorder/code_names.h"
+#include "collect/recorder/loss_notes.h"
 #include "collect/recorder/native_space.h"
 #include "store/writer.h"
 
@@ -440,12 +441,7 @@ void sample_drain_step(struct sample_drain *drain, const struct clock_rate *rate
 
 static void note(struct sample_drain *drain, enum note_kind kind, uint64_t count, const char *text)
 {
-    const struct note row = {.process = drain->process,
-                             .kind = (uint8_t)kind,
-                             .count = count,
-                             .text = writer_string(drain->writer, text, strlen(text))};
-    if (count)
-        writer_note(drain->writer, &row);
+    loss_notes_put(drain->writer, drain->process, kind, count, text);
 }
 
 void sample_drain_finish(struct sample_drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
