@@ -121,6 +121,17 @@ void function_lines_put_owner(const struct function_lines *lines, struct bytes *
 }
 
 /* What line_profiler says; but it leaves out whose lines they are. */
+void function_lines_underline(const struct function_lines *lines, size_t letters, struct bytes *out)
+{
+    const struct terminal *terminal = &lines->options->terminal;
+    bytes_put_u8(out, '\n');
+    terminal_style(terminal, TERMINAL_DIM, out);
+    for (size_t i = 0; i < letters; i++)
+        bytes_put_u8(out, '=');
+    terminal_style(terminal, TERMINAL_PLAIN, out);
+    bytes_put_u8(out, '\n');
+}
+
 void function_lines_put_missing(const struct function_lines *lines, struct bytes *out)
 {
     bytes_put_text(out, "\nCould not find file ");

@@ -37,6 +37,8 @@ const char *function_lines_file(const struct function_lines *lines);
 const char *function_lines_name(const struct function_lines *lines);
 /* Whose they are, where threads or processes are kept apart. */
 void function_lines_put_owner(const struct function_lines *lines, struct bytes *out);
+/* Ends the line with the heads of the columns, of so many letters, and rules it off. */
+void function_lines_underline(const struct function_lines *lines, size_t letters, struct bytes *out);
 /* That the text is not there. */
 void function_lines_put_missing(const struct function_lines *lines, struct bytes *out);
 

@@ -101,20 +101,13 @@ static void put_cells(const struct block *block, const struct cells *cells, stru
 
 static void put_header(const struct block *block, struct bytes *out)
 {
-    const struct terminal *terminal = &block->lines.options->terminal;
     size_t start = out->size;
     bytes_putf(out, "%*s", NUMBER_WIDTH, "Line #");
     for (int column = 0; column < COLUMNS; column++)
         if (block->shown[column])
             bytes_putf(out, " %*s", (int)block->widths[column], columns[column].name);
     bytes_put_text(out, "  Line Contents");
-    size_t size = out->size - start;
-    bytes_put_u8(out, '\n');
-    terminal_style(terminal, TERMINAL_DIM, out);
-    for (size_t i = 0; i < size; i++)
-        bytes_put_u8(out, '=');
-    terminal_style(terminal, TERMINAL_PLAIN, out);
-    bytes_put_u8(out, '\n');
+    function_lines_underline(&block->lines, out->size - start, out);
 }
 
 static enum terminal_style style_of(const struct block *block, const struct line_table_row *row)

@@ -97,20 +97,13 @@ static void put_line(void *context, uint32_t number, const struct line_table_row
 
 static void put_header(const struct page *page, struct bytes *out)
 {
-    const struct terminal *terminal = &page->lines.options->terminal;
     size_t start = out->size;
     bytes_putf(out, "%*s %*s %*s  %*s", NUMBER_WIDTH, "Line #", page->width, "Mem usage", page->width,
                "Increment", HITS_WIDTH, "Occurrences");
     if (page->heap)
         bytes_putf(out, " %*s %*s", page->width, "Heap", page->width, "Heap growth");
     bytes_put_text(out, "   Line Contents");
-    size_t size = out->size - start;
-    bytes_put_u8(out, '\n');
-    terminal_style(terminal, TERMINAL_DIM, out);
-    for (size_t i = 0; i < size; i++)
-        bytes_put_u8(out, '=');
-    terminal_style(terminal, TERMINAL_PLAIN, out);
-    bytes_put_u8(out, '\n');
+    function_lines_underline(&page->lines, out->size - start, out);
 }
 
 static int precision_of(const struct report_options *options)
