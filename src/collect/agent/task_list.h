@@ -8,8 +8,8 @@
 
 /* An open thread: descriptors stay open, a read begins anew each time. */
 struct task {
-    uint32_t tid; /* 0 = closed */
-    int times_fd, state_fd;
+    uint32_t tid;                    /* 0 = closed */
+    int times_fd, state_fd, call_fd; /* the last one is -1 when it cannot be had */
 };
 
 /* How long it has run and waited, and how often it was put on a CPU: unchanged while it sleeps. */
@@ -21,6 +21,7 @@ bool task_list_open(struct task *task, uint32_t pid, uint32_t tid);
 void task_list_close(struct task *task);
 bool task_list_times(const struct task *task, struct task_times *times);
 char task_list_state(const struct task *task); /* 'R', 'S', …; 0 when it is gone */
+bool task_list_runs(struct task *task);        /* on a CPU or ready to; the same as 'R', but faster */
 /* How often it has left a CPU, to sleep and to let others run. A thread that has been put on one once more than that
  * is there now. */
 bool task_list_switches(const struct task *task, uint32_t pid, uint64_t *slept, uint64_t *displaced);

@@ -103,6 +103,10 @@ static void look_at(struct thread_watch *watch, uint32_t place)
 {
     struct watched *thread = &watch->threads[place];
     struct task_times times;
+    if (!thread->asleep && !thread->wary && task_list_runs(&thread->task)) {
+        look_at_runner(watch, place, false);
+        return;
+    }
     if (!task_list_times(&thread->task, &times)) {
         watch->ended = true;
         return;
