@@ -11,15 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/agent/arena.h"
-#include "collect/agent/heap_area.h"
-#include "collect/agent/native_area.h"
-#include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
-#include "collect/recorder/drain.h"
-#include "collect/recorder/heap_drain.h"
+#include "collect/recorder/followed_kinds.h"
+#include "collect/recorder/native_files.h"
 #include "collect/recorder/native_space.h"
-#include "collect/recorder/sample_drain.h"
 #include "store/writer.h"
 
 #define WORDS_MAX 512
@@ -59,20 +54,7 @@ static uint32_t python_of(struct writer *writer, uint32_t version)
     return intern(writer, text);
 }
 
-static bool is_sound(void *memory, const struct session_hello *hello)
-{
-    struct arena_view view;
-    struct heap_area_view heap_view;
-    if (hello->message == SESSION_HEAP)
-        return heap_area_look(&heap_view, memory, hello->arena_bytes);
-    if (hello->message != SESSION_SAMPLES)
-        return arena_look(&view, memory, hello->arena_bytes);
-    const struct sample_area *area = memory;
-    return hello->arena_bytes == area->total_bytes && area->magic == SAMPLE_AREA_MAGIC &&
-           area->period_ns > 0 && (area->total_bytes == sizeof *area || native_area_of(memory));
-}
-
-static void *map_memory(const struct session_hello *hello, int fd)
+static void *map_memory(const struct followed_kind *kind, const struct session_hello *hello, int fd)
 {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0 || (uint64_t)status.st_size < hello->arena_bytes)
@@ -82,64 +64,10 @@ static void *map_memory(const struct session_hello *hello, int fd)
     void *memory = mmap(NULL, hello->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (is_sound(memory, hello))
+    if (kind->is_sound(memory, hello->arena_bytes))
         return memory;
     munmap(memory, hello->arena_bytes);
     return NULL;
-}
-
-static void open_native(struct followed *followed, struct native_area *native,
-                        const struct followed_origin *origin, struct native_files *files)
-{
-    const struct native_space *parent =
-        native && native->forked_from && origin->forker ? origin->forker->space : NULL;
-    if (native)
-        followed->space = native_space_new(files, native, (uint32_t)followed->pid, followed->id, parent);
-}
-
-static struct heap_drain_code find_code(void *space, uint64_t address)
-{
-    struct native_code found = native_space_find(space, address);
-    return (struct heap_drain_code){found.code, (uint8_t)found.kind};
-}
-
-static void open_heap(struct followed *followed, const struct followed_origin *origin,
-                      struct native_files *files)
-{
-    struct heap_area_view view;
-    if (!heap_area_look(&view, followed->memory, followed->memory_bytes))
-        return;
-    open_native(followed, view.native, origin, files);
-    followed->heap_drain =
-        heap_drain_new(followed->memory, followed->memory_bytes, files->writer, followed->id);
-    if (followed->heap_drain && followed->space)
-        heap_drain_set_native(followed->heap_drain, find_code, followed->space);
-}
-
-static void open_samples(struct followed *followed, const struct followed_origin *origin,
-                         struct native_files *files)
-{
-    open_native(followed, native_area_of(followed->memory), origin, files);
-    followed->sample_drain = sample_drain_new(followed->memory, files->writer, followed->id, followed->space);
-}
-
-/* What the memory says of its process. */
-static uint32_t python_version(const struct followed *followed, uint64_t *start_ns)
-{
-    const struct arena *arena = followed->memory;
-    const struct sample_area *samples = followed->memory;
-    const struct heap_area *heap = followed->memory;
-    switch (followed->purpose) {
-    case SESSION_SAMPLES:
-        *start_ns = samples->start_ns;
-        return samples->python;
-    case SESSION_HEAP:
-        *start_ns = heap->start_ns;
-        return heap->python;
-    default:
-        *start_ns = arena->start_ns;
-        return arena->python;
-    }
 }
 
 /* Announces the process in the file. */
@@ -147,8 +75,7 @@ static void describe_process(struct followed *followed, const struct followed_or
                              const struct session_hello *hello, struct writer *writer,
                              followed_describe *describe)
 {
-    uint64_t start_ns;
-    uint32_t python = python_version(followed, &start_ns);
+    struct followed_facts facts = followed->kind->facts(followed->memory);
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     followed->process = (struct process){
@@ -157,9 +84,9 @@ static void describe_process(struct followed *followed, const struct followed_or
         .rank = UINT32_MAX,
         .host = intern(writer, host),
         .command = command_of(writer, hello, describe),
-        .python = python_of(writer, python),
+        .python = facts.python ? python_of(writer, facts.python) : 0,
         .exe = executable_of(writer, hello),
-        .start_ns = start_ns,
+        .start_ns = facts.start_ns,
         .exit_code = INT32_MIN,
     };
     followed->id = writer_process(writer, &followed->process);
@@ -170,9 +97,12 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
                   followed_describe *describe)
 {
     struct writer *writer = files->writer;
-    *followed = (struct followed){
-        .pid = origin->pid, .pidfd = -1, .memory_bytes = hello->arena_bytes, .purpose = hello->message};
-    followed->memory = map_memory(hello, fd);
+    *followed = (struct followed){.pid = origin->pid,
+                                  .pidfd = -1,
+                                  .memory_bytes = hello->arena_bytes,
+                                  .purpose = hello->message,
+                                  .kind = followed_kinds_find(hello->message)};
+    followed->memory = followed->kind ? map_memory(followed->kind, hello, fd) : NULL;
     if (!followed->memory)
         return -1;
     if (origin->same) {
@@ -181,24 +111,14 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
     } else {
         describe_process(followed, origin, hello, writer, describe);
     }
-    if (hello->message == SESSION_SAMPLES)
-        open_samples(followed, origin, files);
-    else if (hello->message == SESSION_HEAP)
-        open_heap(followed, origin, files);
-    else
-        followed->drain = drain_new(followed->memory, followed->memory_bytes, writer, followed->id);
+    followed->drain = followed->kind->open(followed, origin, files);
     followed->pidfd = (int)syscall(SYS_pidfd_open, origin->pid, 0);
-    return followed->drain || followed->sample_drain || followed->heap_drain ? 0 : -1;
+    return followed->drain ? 0 : -1;
 }
 
 void followed_stop(struct followed *followed)
 {
-    if (followed->drain)
-        ((struct arena *)followed->memory)->stop = 1;
-    else if (followed->heap_drain)
-        ((struct heap_area *)followed->memory)->stop = 1;
-    else
-        ((struct sample_area *)followed->memory)->stop = 1;
+    followed->kind->stop(followed->memory);
 }
 
 void followed_close(struct followed *followed, struct writer *writer, bool ended, int32_t exit_code)
@@ -208,16 +128,12 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
     writer_update_process(writer, followed->id, &followed->process);
     followed_stop(followed);
     munmap(followed->memory, followed->memory_bytes);
-    drain_free(followed->drain);
-    sample_drain_free(followed->sample_drain);
-    heap_drain_free(followed->heap_drain);
+    followed->kind->free(followed->drain);
     native_space_free(followed->space);
     if (followed->pidfd >= 0)
         close(followed->pidfd);
     followed->memory = NULL;
     followed->drain = NULL;
-    followed->sample_drain = NULL;
-    followed->heap_drain = NULL;
     followed->space = NULL;
     followed->pidfd = -1;
 }
@@ -225,24 +141,17 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
 bool followed_drain(struct followed *followed, const struct clock_rate *rate)
 {
     bool soon = followed->space && native_space_step(followed->space);
-    if (followed->drain)
-        drain_step(followed->drain, rate);
-    else if (followed->heap_drain)
-        soon |= heap_drain_step(followed->heap_drain, rate);
-    else
-        sample_drain_step(followed->sample_drain, rate);
-    return soon;
+    return followed->kind->step(followed->drain, rate) || soon;
 }
 
 void followed_finish(struct followed *followed, const struct clock_rate *rate)
 {
-    uint64_t end_ticks = clock_read_pair(clock_has_counter()).ticks;
-    if (followed->drain)
-        drain_finish(followed->drain, rate, end_ticks);
-    else if (followed->heap_drain)
-        heap_drain_finish(followed->heap_drain, rate, end_ticks);
-    else
-        sample_drain_finish(followed->sample_drain, rate, end_ticks);
+    followed->kind->finish(followed->drain, rate, clock_read_pair(clock_has_counter()).ticks);
+}
+
+struct sample_drain *followed_samples(const struct followed *followed)
+{
+    return followed->purpose == SESSION_SAMPLES ? followed->drain : NULL;
 }
 
 bool followed_has_ended(const struct followed *followed)

@@ -13,8 +13,7 @@
 #include "base/clock.h"
 #include "store/recording.h"
 
-struct drain;
-struct heap_drain;
+struct followed_kind;
 struct native_files;
 struct native_space;
 struct sample_drain;
@@ -24,12 +23,11 @@ struct writer;
 struct followed {
     pid_t pid;    /* as the recorder sees it */
     int pidfd;    /* -1 = the kernel has none; it is looked for at every checkpoint */
-    void *memory; /* mapped: its arena, its sample area or its heap area; NULL = ended */
+    void *memory; /* mapped; NULL = ended */
     uint64_t memory_bytes;
-    uint32_t purpose;    /* of the memory: enum session_message */
-    struct drain *drain; /* one of the three, by what the memory is */
-    struct sample_drain *sample_drain;
-    struct heap_drain *heap_drain;
+    uint32_t purpose; /* of the memory: enum session_message */
+    const struct followed_kind *kind;
+    void *drain;                /* of that kind */
     struct native_space *space; /* of a sample area with native stacks */
     uint32_t id;                /* in the file */
     struct process process;
@@ -56,6 +54,8 @@ bool followed_drain(struct followed *followed, const struct clock_rate *rate);
 void followed_finish(struct followed *followed, const struct clock_rate *rate);
 /* No more is to be recorded of it, though it goes on. What it has is still to be drained. */
 void followed_stop(struct followed *followed);
+/* The drain of its samples; NULL when its memory holds something else. */
+struct sample_drain *followed_samples(const struct followed *followed);
 /* Whether it runs or wants to, rather than wait for something. */
 bool followed_is_busy(const struct followed *followed);
 /* Whether it has ended (asked without a pidfd, too). */

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collect/agent/session.h"
+#include "collect/recorder/followed_kinds.h"
 #include "collect/recorder/listener.h"
 #include "collect/recorder/recorder_state.h"
 #include "collect/recorder/recorder_sums.h"
@@ -147,8 +148,8 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     if (followed_open(&opened, &origin, hello, fd, &recorder->native_files, options->describe) < 0)
         return;
     *added = opened;
-    if (opened.sample_drain && options->hot)
-        sample_drain_count_for(opened.sample_drain, &recorder->hot);
+    if (followed_samples(&opened) && options->hot)
+        sample_drain_count_for(followed_samples(&opened), &recorder->hot);
     recorder->count++;
     if ((uint32_t)pid == recorder->invitation.pid)
         invitation_accept(&recorder->invitation);
@@ -184,8 +185,7 @@ static void take_messages(struct recorder *recorder)
     uint32_t user = recorder->invitation.pid ? recorder->invitation.user : (uint32_t)getuid();
     while (listener_take(recorder->listener, user, &message)) {
         const struct session_hello *hello = &message.hello;
-        if (hello->message == SESSION_HELLO || hello->message == SESSION_SAMPLES ||
-            hello->message == SESSION_LINES || hello->message == SESSION_HEAP)
+        if (followed_kinds_find(hello->message))
             take_process(recorder, hello, message.pid, message.fd);
         else if (hello->message == SESSION_REFUSED)
             note_refusal(recorder, hello, message.pid);
@@ -358,7 +358,7 @@ static uint64_t empty_rings(struct recorder *recorder)
     struct clock_rate rate = current_rate(recorder);
     uint64_t wait_ms = UINT64_MAX;
     for (size_t i = 0; i < recorder->count; i++) {
-        if (!recorder->followed[i].memory || recorder->followed[i].drain)
+        if (!recorder->followed[i].memory || !recorder->followed[i].kind->has_rings)
             continue;
         bool soon = followed_drain(&recorder->followed[i], &rate);
         if (soon || wait_ms > RING_INTERVAL_MS)
@@ -388,9 +388,9 @@ static void tell_progress(struct recorder *recorder, uint64_t now)
     if (!options->progress || now < recorder->progress_ns)
         return;
     for (size_t i = 0; i < recorder->count; i++) {
-        if (!recorder->followed[i].memory || !recorder->followed[i].sample_drain)
+        if (!recorder->followed[i].memory || !followed_samples(&recorder->followed[i]))
             continue;
-        struct sample_counts counts = sample_drain_counts(recorder->followed[i].sample_drain);
+        struct sample_counts counts = sample_drain_counts(followed_samples(&recorder->followed[i]));
         progress.samples += counts.samples;
         progress.errors += counts.errors;
     }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "collect/agent/arena.h"
+#include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
 #include "collect/recorder/followed.h"
 #include "collect/recorder/heap_drain.h"
@@ -39,28 +40,41 @@ static void add_memory(struct recorder_result *result, uint64_t memory_bytes)
         result->memory_bytes = memory_bytes;
 }
 
+static void add_samples(struct recorder_result *result, const struct followed *followed)
+{
+    struct sample_counts counts = sample_drain_counts(followed_samples(followed));
+    result->samples += counts.samples;
+    result->errors += counts.errors;
+    result->sampler_cpu_ns += counts.sampler_cpu_ns;
+    result->slowdown_ns += counts.slowdown_ns;
+    result->looks += counts.looks;
+    result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
+    for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
+        result->lateness[i] += counts.lateness[i];
+    add_native(&result->native, &counts.native);
+}
+
+static void add_calls(struct recorder_result *result, const struct followed *followed)
+{
+    const struct drain *drain = followed->drain;
+    result->targets_found |= drain_targets_found(drain);
+    result->overhead_ns += drain_calls(drain) * call_cost_ns(followed->memory) +
+                           drain_hits(drain) * line_cost_ns(followed->memory);
+    add_memory(result, drain_memory_bytes(drain));
+}
+
 void recorder_sums_add(struct recorder_result *result, const struct followed *followed)
 {
-    if (followed->drain)
-        result->targets_found |= drain_targets_found(followed->drain);
-    if (followed->sample_drain) {
-        struct sample_counts counts = sample_drain_counts(followed->sample_drain);
-        result->samples += counts.samples;
-        result->errors += counts.errors;
-        result->sampler_cpu_ns += counts.sampler_cpu_ns;
-        result->slowdown_ns += counts.slowdown_ns;
-        result->looks += counts.looks;
-        result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
-        for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
-            result->lateness[i] += counts.lateness[i];
-        add_native(&result->native, &counts.native);
-        return;
+    switch (followed->purpose) {
+    case SESSION_SAMPLES:
+        add_samples(result, followed);
+        break;
+    case SESSION_HEAP:
+        add_memory(result, heap_drain_memory_bytes(followed->drain));
+        break;
+    case SESSION_HELLO:
+    case SESSION_LINES:
+        add_calls(result, followed);
+        break;
     }
-    if (followed->heap_drain) {
-        add_memory(result, heap_drain_memory_bytes(followed->heap_drain));
-        return;
-    }
-    result->overhead_ns += drain_calls(followed->drain) * call_cost_ns(followed->memory) +
-                           drain_hits(followed->drain) * line_cost_ns(followed->memory);
-    add_memory(result, drain_memory_bytes(followed->drain));
 }
