@@ -33,6 +33,8 @@ bool tree_selection_has_sample(const struct selection *selection, const struct r
                                const struct sample_row *sample)
 {
     bool idle = selection && selection->idle, gil = selection && selection->gil;
+    if (sample->state & SAMPLE_LEFT_OUT)
+        return false;
     if ((!idle && !(sample->state & SAMPLE_RUNNING)) || (gil && !(sample->state & SAMPLE_GIL)))
         return false;
     if (selection && (sample->time_ns < selection->begin_ns ||

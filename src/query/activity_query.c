@@ -1,4 +1,4 @@
-/* activity: how busy the selected threads were over time: the strip below the views. */
+/* activity: how many of the selected threads ran, and held the GIL, over time: the strip below the views. */
 #include "analyse/activity.h"
 #include "analyse/series.h"
 #include "base/err.h"
@@ -27,5 +27,8 @@ int activity_query(struct opened *opened, struct opened_recording *row, const st
     if (!both)
         return err_set(err, "not enough memory for the activity");
     activity_add(&row->recording, &request->selection, begin_ns, end_ns, columns, both, both + columns);
+    double column_ns = (double)(end_ns - begin_ns) / columns;
+    for (uint32_t i = 0; i < columns * 2 && column_ns > 0; i++)
+        both[i] /= column_ns;
     return 0;
 }

@@ -81,6 +81,15 @@ void answer_texts(struct answer *answer, const char *name, const struct bytes *t
         memcpy(at + 1, ends, count * sizeof *ends);
 }
 
+void answer_put_share(struct answer *answer, const char *key, double part, double whole)
+{
+    json_key(&answer->json, key);
+    if (whole > 0)
+        json_real(&answer->json, part / whole);
+    else
+        json_null(&answer->json);
+}
+
 static void put_prefix(struct bytes *out, size_t head_size)
 {
     bytes_put_u32(out, ANSWER_MAGIC);

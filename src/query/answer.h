@@ -9,7 +9,8 @@
  *   …   the arrays, little-endian, each at a multiple of 8
  *
  * Types: u8, u32, f64. A list of texts is two arrays: `name` (u8, UTF-8) and `name_at` (u32, one more than there are
- * texts). Times are f64 nanoseconds: exact up to 104 days.
+ * texts). Times are f64 nanoseconds: exact up to 104 days. Shares are f64 parts of a whole, from 0 to 1; NaN (null in the
+ * head) where there is no whole. The page divides nothing, so whatever it shows in per cent comes as one.
  *
  * Between answer_begin and answer_end values and arrays may be put in any order. A zeroed struct is empty; the
  * answer owns its memory until answer_clear. Failure is sticky and told by answer_end.
@@ -17,6 +18,7 @@
 #ifndef SONDE_QUERY_ANSWER_H
 #define SONDE_QUERY_ANSWER_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +51,13 @@ void answer_texts(struct answer *answer, const char *name, const struct bytes *t
 /* The block, appended to `out`; when that is empty, without a copy of the arrays. */
 int answer_end(struct answer *answer, struct bytes *out, struct err *err);
 void answer_clear(struct answer *answer);
+
+static inline double answer_share(double part, double whole)
+{
+    return whole > 0 ? part / whole : NAN;
+}
+/* A share among the values. */
+void answer_put_share(struct answer *answer, const char *key, double part, double whole);
 
 /* An answer that says why there is none. */
 void answer_put_error(const char *text, struct bytes *out);

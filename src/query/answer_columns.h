@@ -9,6 +9,14 @@
             column[i] = (double)(rows)[i].field;                                                             \
     } while (0)
 
+/* Which part of `whole` the field is. */
+#define ANSWER_COLUMNS_PUT_SHARES(answer, name, rows, count, field, whole)                                   \
+    do {                                                                                                     \
+        double *column = answer_reals(answer, name, count);                                                  \
+        for (uint32_t i = 0; column && i < (count); i++)                                                     \
+            column[i] = answer_share((double)(rows)[i].field, (double)(whole));                              \
+    } while (0)
+
 #define ANSWER_COLUMNS_PUT_NUMBERS(answer, name, rows, count, field)                                         \
     do {                                                                                                     \
         uint32_t *column = answer_numbers(answer, name, count);                                              \

@@ -17,6 +17,27 @@ static void put_rows(struct answer *answer, const struct functions *functions)
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, count, total_samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, count, total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, count, self, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "per_call", rows, count, total, rows[i].calls);
+}
+
+static double total_of(const struct functions *functions, uint32_t code)
+{
+    const struct function_row *row = functions_find(functions, code);
+    return row ? (double)row->total : 0;
+}
+
+/* Of the whole, and of what its caller and its callee take in all. */
+static void put_edge_shares(struct answer *answer, const struct functions *functions)
+{
+    const struct edge_row *rows = functions->edges;
+    uint32_t count = functions->edge_count;
+    ANSWER_COLUMNS_PUT_SHARES(answer, "edge_share", rows, count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "edge_caller_share", rows, count, total,
+                              total_of(functions, rows[i].caller));
+    ANSWER_COLUMNS_PUT_SHARES(answer, "edge_callee_share", rows, count, total,
+                              total_of(functions, rows[i].callee));
 }
 
 static void put_edges(struct answer *answer, const struct functions *functions)
@@ -29,6 +50,7 @@ static void put_edges(struct answer *answer, const struct functions *functions)
     ANSWER_COLUMNS_PUT_REALS(answer, "edge_samples", rows, count, total_samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "edge_self", rows, count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "edge_total", rows, count, total);
+    put_edge_shares(answer, functions);
 }
 
 int functions_query(struct opened *opened, struct opened_recording *row, const struct request *request,

@@ -48,6 +48,9 @@ int groups_query(struct opened *opened, struct opened_recording *row, const stru
     (void)opened;
     enum group_by by = find(request->view);
     struct ranking ranking;
+    const struct functions *functions = opened_functions(row, &request->selection, err);
+    if (!functions)
+        return -1;
     if (by == GROUP_FUNCTION)
         return err_set(err, "functions cannot be grouped by \"%s\"", request->view);
     if (groups_build(&row->recording, &request->selection, by, LABEL_FULL, &ranking, err) < 0)
@@ -61,6 +64,8 @@ int groups_query(struct opened *opened, struct opened_recording *row, const stru
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, ranking.count, total_samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, ranking.count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, ranking.count, total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, ranking.count, self, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, ranking.count, total, functions->total);
     int result = put_names(answer, &ranking);
     ranking_clear(&ranking);
     return result < 0 ? err_set(err, "not enough memory for the groups") : 0;

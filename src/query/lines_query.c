@@ -4,6 +4,7 @@
 #include "analyse/line_heat.h"
 #include "base/err.h"
 #include "query/answer.h"
+#include "query/answer_columns.h"
 #include "query/opened.h"
 #include "query/queries.h"
 #include "query/request.h"
@@ -23,12 +24,20 @@ static void put_text(const struct recording *recording, uint32_t file, struct an
 static void put_memory(const struct line_heat *heat, struct answer *answer)
 {
     uint32_t count = heat->has_memory ? heat->count : 0;
-    double *growth = answer_reals(answer, "growth", count);
-    for (uint32_t i = 0; growth && i < count; i++)
-        growth[i] = (double)heat->rows[i].growth_bytes;
-    double *highest = answer_reals(answer, "highest", count);
-    for (uint32_t i = 0; highest && i < count; i++)
-        highest[i] = (double)heat->rows[i].highest_bytes;
+    ANSWER_COLUMNS_PUT_REALS(answer, "growth", heat->rows, count, growth_bytes);
+    ANSWER_COLUMNS_PUT_REALS(answer, "highest", heat->rows, count, highest_bytes);
+}
+
+static void put_times(const struct line_heat *heat, uint64_t whole, struct answer *answer)
+{
+    const struct line_heat_row *rows = heat->rows;
+    ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, heat->count, self);
+    ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, heat->count, total);
+    ANSWER_COLUMNS_PUT_REALS(answer, "samples", rows, heat->count, samples);
+    ANSWER_COLUMNS_PUT_REALS(answer, "hits", rows, heat->count, hits);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, heat->count, self, whole);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, heat->count, total, whole);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "per_hit", rows, heat->count, total, rows[i].hits);
 }
 
 int lines_query(struct opened *opened, struct opened_recording *row, const struct request *request,
@@ -37,20 +46,10 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     (void)opened;
     struct line_heat heat;
     const struct line_heat_of of = {request->file, request->code};
-    if (line_heat_build(&row->recording, &request->selection, of, &heat, err) < 0)
+    const struct functions *functions = opened_functions(row, &request->selection, err);
+    if (!functions || line_heat_build(&row->recording, &request->selection, of, &heat, err) < 0)
         return -1;
-    double *self = answer_reals(answer, "self", heat.count);
-    for (uint32_t i = 0; self && i < heat.count; i++)
-        self[i] = (double)heat.rows[i].self;
-    double *total = answer_reals(answer, "total", heat.count);
-    for (uint32_t i = 0; total && i < heat.count; i++)
-        total[i] = (double)heat.rows[i].total;
-    double *samples = answer_reals(answer, "samples", heat.count);
-    for (uint32_t i = 0; samples && i < heat.count; i++)
-        samples[i] = (double)heat.rows[i].samples;
-    double *hits = answer_reals(answer, "hits", heat.count);
-    for (uint32_t i = 0; hits && i < heat.count; i++)
-        hits[i] = (double)heat.rows[i].hits;
+    put_times(&heat, functions->total, answer);
     put_memory(&heat, answer);
     line_heat_clear(&heat);
     put_text(&row->recording, request->file, answer);

@@ -5,7 +5,6 @@
 
 #include "analyse/measure.h"
 #include "analyse/native_stacks.h"
-#include "analyse/own_code.h"
 #include "base/err.h"
 #include "import/formats.h"
 #include "store/memory_rows.h"
@@ -25,20 +24,21 @@ static struct opened_recording *add_row(struct opened *opened, const char *name,
 }
 
 /* Its name and most of its recording are the whole one's. */
-static void forget_own(struct opened_recording *row)
+static void forget_chosen(struct opened_recording *row)
 {
-    if (!row->own)
+    if (!row->chosen)
         return;
-    tree_clear(&row->own->tree);
-    functions_clear(&row->own->functions);
-    own_code_clear(&(struct own_code){row->own->recording});
-    free(row->own);
-    row->own = NULL;
+    tree_clear(&row->chosen->tree);
+    functions_clear(&row->chosen->functions);
+    chosen_clear(&(struct chosen){row->chosen->recording});
+    free(row->chosen->modules);
+    free(row->chosen);
+    row->chosen = NULL;
 }
 
 static void clear_row(struct opened_recording *row)
 {
-    forget_own(row);
+    forget_chosen(row);
     tree_clear(&row->tree);
     functions_clear(&row->functions);
     if (row->is_fed)
@@ -94,7 +94,7 @@ static void forget_tables(struct opened_recording *row)
 static void forget_all(struct opened_recording *row)
 {
     forget_tables(row);
-    forget_own(row);
+    forget_chosen(row);
 }
 
 int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err)
@@ -135,22 +135,42 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
     return NULL;
 }
 
-struct opened_recording *opened_own(struct opened_recording *row, struct err *err)
+static bool is_chosen(const struct opened_recording *row, struct chosen_by by)
 {
-    struct own_code own = {0};
-    if (row->own)
-        return row->own;
-    if (own_code_build(&row->recording, &own, err) < 0)
+    return row->chosen && row->chosen->own == by.own && strcmp(row->chosen->modules, by.modules) == 0;
+}
+
+/* Takes the recording, also when it fails. */
+static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct chosen *chosen,
+                       struct err *err)
+{
+    struct opened_recording *made = calloc(1, sizeof *made);
+    char *modules = made ? strdup(by.modules) : NULL;
+    if (!modules) {
+        free(made);
+        chosen_clear(chosen);
+        return err_set(err, "out of memory");
+    }
+    *made = (struct opened_recording){.name = row->name,
+                                      .recording = chosen->recording,
+                                      .is_live = row->is_live,
+                                      .modules = modules,
+                                      .own = by.own};
+    row->chosen = made;
+    return 0;
+}
+
+struct opened_recording *opened_choose(struct opened_recording *row, struct chosen_by by, struct err *err)
+{
+    struct chosen chosen = {0};
+    if (!by.own && !*by.modules)
+        return row;
+    if (is_chosen(row, by))
+        return row->chosen;
+    forget_chosen(row);
+    if (chosen_build(&row->recording, by, &chosen, err) < 0 || keep_chosen(row, by, &chosen, err) < 0)
         return NULL;
-    row->own = calloc(1, sizeof *row->own);
-    if (row->own)
-        *row->own =
-            (struct opened_recording){.name = row->name, .recording = own.recording, .is_live = row->is_live};
-    else
-        own_code_clear(&own);
-    if (!row->own)
-        err_set(err, "out of memory");
-    return row->own;
+    return row->chosen;
 }
 
 void opened_clear(struct opened *opened)

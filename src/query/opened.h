@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/chosen.h"
 #include "analyse/functions.h"
 #include "analyse/tree.h"
 #include "store/follow.h"
@@ -31,7 +32,10 @@ struct opened_recording {
     bool is_live;         /* somebody is still making it */
     struct follow follow; /* of one that is fed */
     bool is_fed;
-    struct opened_recording *own; /* the same without the frames of libraries, once it was asked for */
+    struct opened_recording *chosen; /* the part of it that was last chosen; NULL = none was */
+    /* Of such a part, what it was chosen by. */
+    char *modules;
+    bool own;
 };
 
 struct opened {
@@ -53,8 +57,9 @@ int opened_replace(struct opened_recording *row, const void *data, size_t size, 
 
 /* NULL with err when there is no such one. */
 struct opened_recording *opened_find(struct opened *opened, uint32_t number, struct err *err);
-/* The same recording without the frames of libraries (analyse/own_code.h), made when first asked for; `row` keeps it. */
-struct opened_recording *opened_own(struct opened_recording *row, struct err *err);
+/* The part of it that is chosen (analyse/chosen.h), made when it was not the last one; `row` keeps it. When nothing is
+ * chosen, `row` itself. NULL with err when memory ran out. */
+struct opened_recording *opened_choose(struct opened_recording *row, struct chosen_by by, struct err *err);
 void opened_clear(struct opened *opened);
 
 /* Tables of the selection, kept until another selection is asked for; NULL with err when memory ran out. */

@@ -44,8 +44,8 @@ static int answer_to(struct opened *opened, const struct request *request, struc
     if (!function)
         return err_set(err, "the page asks for \"%s\", which this sonde does not know", request->ask);
     struct opened_recording *row = opened_find(opened, request->recording, err);
-    if (row && request->own)
-        row = opened_own(row, err);
+    if (row)
+        row = opened_choose(row, request_choice(request), err);
     if (!row)
         return -1;
     struct answer answer = {0};

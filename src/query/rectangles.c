@@ -19,6 +19,9 @@ struct levels {
     uint32_t *parent; /* places in `order` */
     uint32_t *code;
     double *start_ns, *total, *self, *calls;
+    /* The same, where shares are asked for; else NULL. */
+    double whole;
+    double *total_share, *self_share, *caller_share;
 };
 
 static void levels_clear(struct levels *levels)
@@ -28,12 +31,13 @@ static void levels_clear(struct levels *levels)
 }
 
 /* Every node of a tree hangs below its root, so there is a rectangle for each. */
-static int levels_alloc(struct levels *levels, struct answer *answer, size_t count)
+static int levels_alloc(struct levels *levels, struct answer *answer, size_t count, uint64_t whole)
 {
+    size_t reals = whole ? 7 : 4;
     levels->first = malloc((count + 1) * sizeof *levels->first);
     levels->order = malloc(count * sizeof *levels->order);
     if (!levels->first || !levels->order ||
-        !answer_reserve(answer, count * (2 * sizeof(uint32_t) + 4 * sizeof(double)) + 256))
+        !answer_reserve(answer, count * (2 * sizeof(uint32_t) + reals * sizeof(double)) + 256))
         return -1;
     levels->parent = answer_numbers(answer, "parent", count);
     levels->code = answer_numbers(answer, "code", count);
@@ -41,6 +45,12 @@ static int levels_alloc(struct levels *levels, struct answer *answer, size_t cou
     levels->total = answer_reals(answer, "total", count);
     levels->self = answer_reals(answer, "self", count);
     levels->calls = answer_reals(answer, "calls", count);
+    if (!whole)
+        return 0;
+    levels->whole = (double)whole;
+    levels->total_share = answer_reals(answer, "total_share", count);
+    levels->self_share = answer_reals(answer, "self_share", count);
+    levels->caller_share = answer_reals(answer, "caller_share", count);
     return 0;
 }
 
@@ -51,6 +61,11 @@ static void put_node(struct levels *levels, uint32_t place, const struct tree *t
     levels->total[place] = (double)node->total;
     levels->self[place] = (double)node->self;
     levels->calls[place] = (double)(node->calls + node->total_samples);
+    if (!levels->whole)
+        return;
+    levels->total_share[place] = levels->total[place] / levels->whole;
+    levels->self_share[place] = levels->self[place] / levels->whole;
+    levels->caller_share[place] = answer_share((double)node->total, (double)tree->nodes[node->parent].total);
 }
 
 struct ranking {
@@ -119,7 +134,7 @@ int rectangles_put(struct answer *answer, const struct tree *tree, const struct 
                    struct err *err)
 {
     struct levels levels = {0};
-    int result = levels_alloc(&levels, answer, tree->count);
+    int result = levels_alloc(&levels, answer, tree->count, options ? options->whole : 0);
     if (result == 0) {
         levels_fill(&levels, tree, options ? options->ranks : NULL);
         json_key(&answer->json, "estimated");

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/chosen.h"
 #include "analyse/tree.h"
 
 struct err;
 
-#define REQUEST_TEXT_BYTES 512
+#define REQUEST_TEXT_BYTES    512
+#define REQUEST_MODULES_BYTES 4096
 
 /* A set of functions: bit `code % 8` of bits[code / 8]. In JSON two hexadecimal digits for each byte. Owned. */
 struct request_set {
@@ -36,18 +38,25 @@ struct request {
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
-    bool falling;             /* the largest first */
-    bool fold;                /* recursion */
-    bool by_name;             /* children lie in the order of their names, not of their times */
-    bool threads;             /* the thread that each stack is mostly of, too */
-    bool own;                 /* without the frames of libraries */
-    struct request_set marks; /* what a search has found */
-    char measure[32];         /* a name that analyse/measure.h knows; request_read makes it the selection's */
+    bool falling;                        /* the largest first */
+    bool fold;                           /* recursion */
+    bool by_name;                        /* children lie in the order of their names, not of their times */
+    bool threads;                        /* the thread that each stack is mostly of, too */
+    bool own;                            /* without the frames of libraries */
+    char modules[REQUEST_MODULES_BYTES]; /* only stacks that pass through these: names, a line for each */
+    struct request_set marks;            /* what a search has found */
+    char measure[32]; /* a name that analyse/measure.h knows; request_read makes it the selection's */
     struct selection selection;
 };
 
 /* Clear it in the end, also after a failure. */
 int request_read(const char *json, size_t size, struct request *request, struct err *err);
 void request_clear(struct request *request);
+
+/* Which part of the recording is asked about, but for the selection. Borrowed. */
+static inline struct chosen_by request_choice(const struct request *request)
+{
+    return (struct chosen_by){.modules = request->modules, .own = request->own};
+}
 
 #endif

@@ -18,5 +18,6 @@ int share_query(struct opened *opened, struct opened_recording *row, const struc
     json_unsigned(&answer->json, holding.total);
     json_key(&answer->json, "whole");
     json_unsigned(&answer->json, holding.whole);
+    answer_put_share(answer, "share", (double)holding.total, (double)holding.whole);
     return 0;
 }

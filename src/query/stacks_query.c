@@ -146,11 +146,12 @@ static uint32_t *rank_names(struct opened_recording *row, const struct request *
     return NULL;
 }
 
+/* Whatever the tree is of, its shares are of the selection: `whole`. */
 static int put(struct answer *answer, struct opened_recording *row, const struct request *request,
-               const struct tree *tree, struct err *err)
+               const struct tree *tree, uint64_t whole, struct err *err)
 {
     const struct recording *recording = &row->recording;
-    struct rectangles_options options = {.nodes = request->threads};
+    struct rectangles_options options = {.nodes = request->threads, .whole = whole ? whole : 1};
     uint32_t *ranks = request->by_name ? rank_names(row, request, err) : NULL;
     options.ranks = ranks;
     int result = request->by_name && !ranks ? -1 : rectangles_put(answer, tree, &options, err);
@@ -170,14 +171,15 @@ int stacks_query(struct opened *opened, struct opened_recording *row, const stru
     struct tree tree = {0};
     if (!seen)
         return -1;
+    uint64_t whole = seen->count ? seen->nodes[0].total : 0;
     if (!make && !request->fold)
-        return put(answer, row, request, seen, err);
+        return put(answer, row, request, seen, whole, err);
     int result = request->fold ? tree_build(recording, &request->selection, &tree, err)
                                : make(recording, seen, request, &tree, err);
     if (result == 0 && request->fold)
         result = turn(recording, request, &tree, err);
     if (result == 0)
-        result = put(answer, row, request, &tree, err);
+        result = put(answer, row, request, &tree, whole, err);
     tree_clear(&tree);
     return result;
 }

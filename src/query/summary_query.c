@@ -1,4 +1,6 @@
 /* summary: what was recorded, how good it is, and what to look at first. */
+#include <stdlib.h>
+
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
 #include "analyse/overhead.h"
@@ -124,6 +126,14 @@ static void put_damage(struct json *json, const struct damage *damage)
     json_end_object(json);
 }
 
+/* How long the run took, as it was told, else as long as something was recorded; 0 = not known. */
+static uint64_t duration_ns(const struct recording *recording, struct timeline_axis axis)
+{
+    const char *elapsed = recording_meta(recording, "elapsed_ns");
+    uint64_t told_ns = elapsed ? strtoull(elapsed, NULL, 10) : 0;
+    return told_ns ? told_ns : axis.end_ns - axis.begin_ns;
+}
+
 static int put_findings(struct json *json, struct opened_recording *row, const struct selection *selection,
                         struct err *err)
 {
@@ -183,6 +193,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, row->is_live);
     json_put_unsigned(json, "begin_ns", axis.begin_ns);
     json_put_unsigned(json, "end_ns", axis.end_ns);
+    json_put_unsigned(json, "duration_ns", duration_ns(recording, axis));
     put_metas(json, recording);
     put_processes(json, recording);
     put_threads(json, recording);

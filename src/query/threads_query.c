@@ -13,12 +13,15 @@ int threads_query(struct opened *opened, struct opened_recording *row, const str
                   struct answer *answer, struct err *err)
 {
     (void)opened;
-    struct thread_share *shares = thread_shares_new(&row->recording, &request->selection, request->code, err);
+    const struct functions *functions = opened_functions(row, &request->selection, err);
+    struct thread_share *shares =
+        functions ? thread_shares_new(&row->recording, &request->selection, request->code, err) : NULL;
     if (!shares)
         return -1;
     uint32_t count = row->recording.threads_count;
     ANSWER_COLUMNS_PUT_REALS(answer, "self", shares, count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", shares, count, total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", shares, count, total, functions->total);
     free(shares);
     return 0;
 }

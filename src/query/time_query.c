@@ -8,7 +8,8 @@
 #include "query/queries.h"
 #include "query/request.h"
 
-static void put_rows(struct answer *answer, const struct time_order *order)
+/* `run_ns`: of what their shares are. */
+static void put_rows(struct answer *answer, const struct time_order *order, uint64_t run_ns)
 {
     uint32_t *level = answer_numbers(answer, "level", order->levels + 1);
     for (uint32_t i = 0; level && i < order->count; i++)
@@ -19,6 +20,9 @@ static void put_rows(struct answer *answer, const struct time_order *order)
     double *total = answer_reals(answer, "total", order->count);
     for (uint32_t i = 0; total && i < order->count; i++)
         total[i] = (double)(order->rows[i].end_ns - order->rows[i].start_ns);
+    double *share = answer_reals(answer, "share", order->count);
+    for (uint32_t i = 0; share && i < order->count; i++)
+        share[i] = answer_share((double)(order->rows[i].end_ns - order->rows[i].start_ns), (double)run_ns);
     uint32_t *code = answer_numbers(answer, "code", order->count);
     for (uint32_t i = 0; code && i < order->count; i++)
         code[i] = order->rows[i].code;
@@ -29,13 +33,14 @@ int time_query(struct opened *opened, struct opened_recording *row, const struct
 {
     (void)opened;
     struct time_order order;
+    struct timeline_axis axis = series_whole_axis(&row->recording);
     uint32_t thread = request->selection.thread;
     if (thread >= row->recording.threads_count)
         return err_set(err, "there is no thread %u", thread);
     if (time_order_build(&row->recording, &request->selection, thread, request->from_ns, request->to_ns,
                          request->columns, &order, err) < 0)
         return -1;
-    put_rows(answer, &order);
+    put_rows(answer, &order, axis.end_ns - axis.begin_ns);
     time_order_clear(&order);
     return 0;
 }
@@ -54,7 +59,7 @@ int time_query_regions(struct opened *opened, struct opened_recording *row, cons
     if (region_order_build(recording, request->selection.thread, begin_ns, end_ns, request->columns, &order,
                            err) < 0)
         return -1;
-    put_rows(answer, &order);
+    put_rows(answer, &order, axis.end_ns - axis.begin_ns);
     time_order_clear(&order);
     return 0;
 }

@@ -69,7 +69,7 @@ enum outcome decode_data_sample(struct decode *decode, struct rows *rows, const 
                              .thread = (uint32_t)rows->key,
                              .node = node,
                              .count = values[4] ? (uint32_t)values[4] : 1,
-                             .state = (uint8_t)values[3]};
+                             .state = (uint8_t)(values[3] & ~(uint64_t)SAMPLE_LEFT_OUT)};
     return decode_rows_added(decode, recording_add_sample(decode->recording, &row));
 }
 

@@ -132,6 +132,8 @@ enum sample_state {
     SAMPLE_GC = 8,       /* the garbage collector was at work */
     SAMPLE_CUT = 16,     /* the stack was deeper than was recorded: its root end is missing */
     SAMPLE_GUESSED = 32, /* some native frame rests on a guess, or the native root was not reached */
+    /* Never in a file: left out of what is chosen (analyse/chosen.h), and keeps its place in time. */
+    SAMPLE_LEFT_OUT = 128,
 };
 
 /* One stack as the sampler saw it, or several that were equal and followed one another. */

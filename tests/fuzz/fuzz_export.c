@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/chosen.h"
 #include "analyse/findings.h"
 #include "analyse/heap_totals.h"
 #include "analyse/native_stacks.h"
-#include "analyse/own_code.h"
 #include "analyse/owners.h"
 #include "analyse/tree.h"
 #include "export/chrome_writer.h"
@@ -63,13 +63,13 @@ static void weigh(const struct recording *recording)
 static void weigh_all(const struct recording *recording)
 {
     struct heap_histogram histogram;
-    struct own_code own;
+    struct chosen own;
     require(heap_totals_histogram(recording, NULL, &histogram, NULL) == 0);
     free(histogram.rows);
     weigh(recording);
-    require(own_code_build(recording, &own, NULL) == 0);
+    require(chosen_build(recording, (struct chosen_by){.own = true}, &own, NULL) == 0);
     weigh(&own.recording);
-    own_code_clear(&own);
+    chosen_clear(&own);
 }
 
 static void put_all(struct recording *recording, bool function)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyse/chosen.h"
 #include "analyse/findings.h"
 #include "analyse/functions.h"
 #include "analyse/groups.h"
@@ -16,7 +17,6 @@
 #include "analyse/heap_sites.h"
 #include "analyse/heap_totals.h"
 #include "analyse/line_heat.h"
-#include "analyse/own_code.h"
 #include "analyse/weights.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -283,19 +283,19 @@ static void test_moved_stacks_add_up(void **state)
 static void test_own_code_keeps_amounts(void **state)
 {
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct err err = {0};
     (void)state;
     init(&fixture);
     put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
     put(&fixture, fixture.dumps_node, 100, 4 * KIB, 4 * KIB);
     put(&fixture, fixture.numpy_node, 100, 90 * KIB, 95 * KIB);
-    assert_int_equal(own_code_build(&fixture.recording, &own, &err), 0);
+    assert_int_equal(chosen_build(&fixture.recording, (struct chosen_by){.own = true}, &own, &err), 0);
     for (enum measure measure = MEASURE_PEAK; measure < MEASURE_END; measure++)
         assert_int_equal(weigh(&own.recording, (struct selection){.measure = measure}),
                          weigh(&fixture.recording, (struct selection){.measure = measure}));
     assert_int_equal(weigh(&own.recording, (struct selection){.measure = MEASURE_LEAKED}), 12 * KIB);
-    own_code_clear(&own);
+    chosen_clear(&own);
     recording_clear(&fixture.recording);
 }
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "analyse/chosen.h"
 #include "analyse/functions.h"
-#include "analyse/own_code.h"
 #include "analyse/thread_shares.h"
 #include "base/err.h"
 #include "store/recording.h"
@@ -56,9 +56,9 @@ static void init(struct fixture *fixture)
     fixture->own_sleep_node = add_node(recording, fixture->main_node, fixture->sleep, 0);
 }
 
-static void clear(struct fixture *fixture, struct own_code *own)
+static void clear(struct fixture *fixture, struct chosen *own)
 {
-    own_code_clear(own);
+    chosen_clear(own);
     recording_clear(&fixture->recording);
 }
 
@@ -72,10 +72,10 @@ static void add_sample(struct fixture *fixture, uint32_t thread, uint32_t node, 
                                                                    .state = SAMPLE_RUNNING});
 }
 
-static void build(struct fixture *fixture, struct own_code *own, struct functions *functions)
+static void build(struct fixture *fixture, struct chosen *own, struct functions *functions)
 {
     struct err err = {0};
-    assert_int_equal(own_code_build(&fixture->recording, own, &err), 0);
+    assert_int_equal(chosen_build(&fixture->recording, (struct chosen_by){.own = true}, own, &err), 0);
     assert_int_equal(functions_build(&own->recording, NULL, functions, &err), 0);
 }
 
@@ -83,7 +83,7 @@ static void test_time_goes_to_the_caller(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct functions functions;
     init(&fixture);
     add_sample(&fixture, 1, fixture.sleep_node, 100);
@@ -109,11 +109,11 @@ static void test_line_is_the_caller_s(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct err err = {0};
     init(&fixture);
     add_sample(&fixture, 1, fixture.sleep_node, 100);
-    assert_int_equal(own_code_build(&fixture.recording, &own, &err), 0);
+    assert_int_equal(chosen_build(&fixture.recording, (struct chosen_by){.own = true}, &own, &err), 0);
     const struct node *node = &own.recording.nodes[own.recording.samples[0].node];
     assert_int_equal(node->code, fixture.main);
     assert_int_equal(node->line, 7);
@@ -125,7 +125,7 @@ static void test_library_alone_keeps_its_outermost_frame(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct functions functions;
     init(&fixture);
     add_sample(&fixture, 2, fixture.pool_sleep_node, 50);
@@ -141,7 +141,7 @@ static void test_calls_of_the_hidden_do_not_count(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct functions functions;
     init(&fixture);
     recording_add_calls(&fixture.recording, &(struct call_row){1, fixture.main_node, 1, 10});
@@ -160,7 +160,7 @@ static void test_flat_profile_becomes_stacks(void **state)
 {
     (void)state;
     struct fixture fixture;
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct functions functions;
     init(&fixture);
     struct recording *recording = &fixture.recording;
@@ -182,11 +182,11 @@ static void test_empty_recording(void **state)
 {
     (void)state;
     struct recording nothing = {0};
-    struct own_code own = {0};
+    struct chosen own = {0};
     struct err err = {0};
-    assert_int_equal(own_code_build(&nothing, &own, &err), 0);
+    assert_int_equal(chosen_build(&nothing, (struct chosen_by){.own = true}, &own, &err), 0);
     assert_int_equal(own.recording.nodes_count, 0);
-    own_code_clear(&own);
+    chosen_clear(&own);
 }
 
 static void test_shares_of_threads(void **state)

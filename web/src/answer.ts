@@ -2,6 +2,33 @@
 
 const MAGIC = 0x31415153;
 
+declare const measured: unique symbol;
+
+/** Something that was measured: nanoseconds, bytes, blocks, calls. Only an answer has them, and whatever writes such a
+ *  figure takes nothing else: a sum or a quotient that the page computed is a plain number, and not accepted there. */
+export type Amount = number & { readonly [measured]: "amount" };
+/** A part of a whole, from 0 to 1; NaN where there is no whole. */
+export type Share = number & { readonly [measured]: "share" };
+export interface Amounts extends Float64Array {
+  [index: number]: Amount;
+  [Symbol.iterator](): ArrayIterator<Amount>;
+}
+export interface Shares extends Float64Array {
+  [index: number]: Share;
+  [Symbol.iterator](): ArrayIterator<Share>;
+}
+
+/** Nothing yet, to be filled with what answers have. */
+export const noAmounts = (size = 0): Amounts => new Float64Array(size) as Amounts;
+export const noShares = (size = 0): Shares => new Float64Array(size) as Shares;
+
+/** A number that the recording has as text. */
+export const amountIn = (text: string | undefined): Amount => Number(text) as Amount;
+
+/** The values of some of the rows, in that order. */
+export const pickAmounts = (values: Amounts, rows: Uint32Array): Amounts => Float64Array.from(rows, (row) => values[row]) as Amounts;
+export const pickShares = (values: Shares, rows: Uint32Array): Shares => Float64Array.from(rows, (row) => values[row]) as Shares;
+
 type ArrayPlace = [type: "u8" | "u32" | "f64", offset: number, count: number];
 
 export class Answer {
@@ -31,9 +58,29 @@ export class Answer {
     return place;
   }
 
+  /** Places on an axis, heights of a picture. */
   reals(name: string): Float64Array {
     const [, offset, count] = this.place(name, "f64");
     return new Float64Array(this.bytes, this.base + offset, count);
+  }
+
+  amounts(name: string): Amounts {
+    return this.reals(name) as Amounts;
+  }
+
+  /** An array that is two of the same length, one after the other. */
+  halves(name: string): [Amounts, Amounts] {
+    const both = this.reals(name);
+    return [both.subarray(0, both.length / 2) as Amounts, both.subarray(both.length / 2) as Amounts];
+  }
+
+  shares(name: string): Shares {
+    return this.reals(name) as Shares;
+  }
+
+  /** One of the values. */
+  share(name: string): Share {
+    return (this.values[name] ?? NaN) as Share;
   }
 
   numbers(name: string): Uint32Array {

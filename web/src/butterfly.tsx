@@ -3,11 +3,11 @@
 import type { JSX } from "preact";
 
 import { calleesOf, callersOf, rowOf, type Functions, type Neighbour } from "./functions";
-import { amount, countWord } from "./measure";
+import { amount, countWord, figure } from "./measure";
 import { functionName, Place } from "./names";
-import { count, share } from "./numbers";
+import { count, perCent } from "./numbers";
 import type { Recording } from "./recording";
-import { percent, selected } from "./state";
+import { selected } from "./state";
 
 const MOST = 200;
 
@@ -15,12 +15,10 @@ interface SideProps {
   title: string;
   rows: Neighbour[];
   recording: Recording;
-  /** The function's total time, of which the shares are. */
-  whole: number;
   unit: string;
 }
 
-function Wing({ title, rows, recording, whole, unit }: SideProps): JSX.Element {
+function Wing({ title, rows, recording, unit }: SideProps): JSX.Element {
   const { codes } = recording;
   return (
     <section class="wing" aria-label={title}>
@@ -35,11 +33,11 @@ function Wing({ title, rows, recording, whole, unit }: SideProps): JSX.Element {
               title={`${codes.place(row.code)}\n${count(row.calls)} ${unit}`}
               onClick={() => (selected.value = row.code)}
             >
-              <span class="bar" style={{ width: `${Math.min(100, (100 * row.total) / (whole || 1))}%` }} />
+              <span class="bar" style={{ width: `${Math.min(100, 100 * row.part)}%` }} />
               <bdi class="name">{functionName(codes, row.code)}</bdi>
             </button>
             <span class="figure">{amount(row.total)}</span>
-            <span class="figure">{share(row.total, whole)}</span>
+            <span class="figure">{perCent(row.part)}</span>
           </li>
         ))}
       </ol>
@@ -51,7 +49,6 @@ function Wing({ title, rows, recording, whole, unit }: SideProps): JSX.Element {
 function Heart({ recording, table, row }: { recording: Recording; table: Functions; row: number }): JSX.Element {
   const { codes } = recording;
   const code = table.code[row];
-  const figure = (value: number) => (percent.value ? share(value, table.whole) : amount(value));
   return (
     <section class="heart" aria-label="function">
       <h3>
@@ -60,9 +57,9 @@ function Heart({ recording, table, row }: { recording: Recording; table: Functio
       <Place codes={codes} code={code} />
       <dl>
         <dt>total</dt>
-        <dd>{figure(table.total[row])}</dd>
+        <dd>{figure(table.total[row], table.totalShare[row])}</dd>
         <dt>self</dt>
-        <dd>{figure(table.self[row])}</dd>
+        <dd>{figure(table.self[row], table.selfShare[row])}</dd>
         <dt>{countWord(table.sampled)}</dt>
         <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
       </dl>
@@ -74,13 +71,12 @@ export function Butterfly({ recording, table }: { recording: Recording; table: F
   const code = selected.value;
   const row = rowOf.value.get(code);
   if (!code || row === undefined) return null;
-  const whole = table.total[row];
   const unit = countWord(table.sampled);
   return (
     <div class="butterfly">
-      <Wing title="Called by" rows={callersOf(table, code)} recording={recording} whole={whole} unit={unit} />
+      <Wing title="Called by" rows={callersOf(table, code)} recording={recording} unit={unit} />
       <Heart recording={recording} table={table} row={row} />
-      <Wing title="Calls" rows={calleesOf(table, code)} recording={recording} whole={whole} unit={unit} />
+      <Wing title="Calls" rows={calleesOf(table, code)} recording={recording} unit={unit} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // Counters as people read them: what each is called, and its values with their units.
 
+import type { Amount } from "./answer";
 import { bytes, count, time } from "./numbers";
 import type { Counter, Figures, Recording } from "./recording";
 
@@ -24,7 +25,7 @@ export const titleOfCounter = ({ name }: Pick<Counter, "name">): string => TITLE
 export const meaningOfCounter = ({ name }: Pick<Counter, "name">): string => MEANINGS[name] ?? name;
 
 /** A value of it; of a sum how fast it grew. */
-export function counterValue({ unit, kind }: Pick<Counter, "unit" | "kind">, value: number): string {
+export function counterValue({ unit, kind }: Pick<Counter, "unit" | "kind">, value: Amount): string {
   if (unit === "ns" && kind === SUM) return `${value.toFixed(value < 9.995 ? 2 : 1)} CPUs`;
   const perSecond = kind === SUM ? "/s" : "";
   if (unit === "bytes") return bytes(value) + perSecond;
@@ -34,7 +35,7 @@ export function counterValue({ unit, kind }: Pick<Counter, "unit" | "kind">, val
 }
 
 /** From the smallest to the largest, or where they are shown alike the one. */
-export function counterRange(counter: Pick<Counter, "unit" | "kind">, least: number, most: number): string {
+export function counterRange(counter: Pick<Counter, "unit" | "kind">, least: Amount, most: Amount): string {
   const [low, high] = [counterValue(counter, least), counterValue(counter, most)];
   return low === high ? high : `${low} to ${high}`;
 }

@@ -2,11 +2,14 @@
 
 import { computed, effect, signal } from "@preact/signals";
 
-import { share, count } from "./numbers";
+import type { Share } from "./answer";
+import { count, perCent } from "./numbers";
+import { memoryMeasure } from "./measure";
 import type { Layout } from "./rectangles";
 import { ask, matches, recording, selection } from "./state";
 
-const taken = signal<{ total: number; whole: number } | null>(null);
+/** Which part of the whole its functions take. */
+const taken = signal<Share | null>(null);
 
 /** A set of functions as the share query reads it: a bit for each, two hexadecimal digits for eight. */
 export function marksOf(codes: Set<number>, count: number): string {
@@ -25,7 +28,7 @@ effect(() => {
   setTimeout(() => {
     if (number !== asked) return;
     ask({ ask: "share", recording: shown.number, marks: marksOf(found, shown.codes.count), ...chosen }).then(
-      ({ values }) => number === asked && (taken.value = { total: values.total, whole: values.whole }),
+      (answer) => number === asked && (taken.value = answer.share("share")),
       () => {},
     );
   }, 120);
@@ -37,7 +40,7 @@ export const foundWords = computed(() => {
   if (!found) return "";
   if (!found.size) return "nothing found";
   const part = taken.value;
-  return `${count(found.size)} found${part ? `, ${share(part.total, part.whole)} of the time` : ""}`;
+  return `${count(found.size)} found${part === null ? "" : `, ${perCent(part)} of the ${memoryMeasure.value ? "memory" : "time"}`}`;
 });
 
 const MOST = 1000;

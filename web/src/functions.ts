@@ -2,28 +2,36 @@
 
 import { computed, effect, signal } from "@preact/signals";
 
-import type { Answer } from "./answer";
+import type { Amount, Amounts, Answer, Share, Shares } from "./answer";
 import { ask, matches, problem, recording, selected, selection } from "./state";
 
 export interface Functions {
   /** The recording that they are of. */
   recording: number;
   code: Uint32Array;
-  calls: Float64Array;
-  primitiveCalls: Float64Array;
-  samples: Float64Array;
-  totalSamples: Float64Array;
-  self: Float64Array;
-  total: Float64Array;
+  calls: Amounts;
+  primitiveCalls: Amounts;
+  samples: Amounts;
+  totalSamples: Amounts;
+  self: Amounts;
+  total: Amounts;
+  /** Of the whole. */
+  selfShare: Shares;
+  totalShare: Shares;
+  perCall: Amounts;
   edges: {
     caller: Uint32Array;
     callee: Uint32Array;
-    calls: Float64Array;
-    samples: Float64Array;
-    total: Float64Array;
+    calls: Amounts;
+    samples: Amounts;
+    total: Amounts;
+    /** Of the whole; of the total of its caller, and of its callee. */
+    share: Shares;
+    ofCaller: Shares;
+    ofCallee: Shares;
   };
   /** The sum of all `self`, in the unit of the measure. */
-  whole: number;
+  whole: Amount;
   totalCalls: number;
   sampled: boolean;
 }
@@ -32,18 +40,24 @@ function decode(answer: Answer, recording: number): Functions {
   return {
     recording,
     code: answer.numbers("code"),
-    calls: answer.reals("calls"),
-    primitiveCalls: answer.reals("primitive_calls"),
-    samples: answer.reals("samples"),
-    totalSamples: answer.reals("total_samples"),
-    self: answer.reals("self"),
-    total: answer.reals("total"),
+    calls: answer.amounts("calls"),
+    primitiveCalls: answer.amounts("primitive_calls"),
+    samples: answer.amounts("samples"),
+    totalSamples: answer.amounts("total_samples"),
+    self: answer.amounts("self"),
+    total: answer.amounts("total"),
+    selfShare: answer.shares("self_share"),
+    totalShare: answer.shares("total_share"),
+    perCall: answer.amounts("per_call"),
     edges: {
       caller: answer.numbers("edge_caller"),
       callee: answer.numbers("edge_callee"),
-      calls: answer.reals("edge_calls"),
-      samples: answer.reals("edge_samples"),
-      total: answer.reals("edge_total"),
+      calls: answer.amounts("edge_calls"),
+      samples: answer.amounts("edge_samples"),
+      total: answer.amounts("edge_total"),
+      share: answer.shares("edge_share"),
+      ofCaller: answer.shares("edge_caller_share"),
+      ofCallee: answer.shares("edge_callee_share"),
     },
     whole: answer.values.total,
     totalCalls: answer.values.total_calls,
@@ -69,25 +83,28 @@ effect(() => {
 
 export interface Neighbour {
   code: number;
-  total: number;
-  calls: number;
+  total: Amount;
+  calls: Amount;
+  /** Of the whole, and of the function's total. */
+  share: Share;
+  part: Share;
 }
 
-function neighbours(table: Functions, here: Uint32Array, there: Uint32Array, code: number): Neighbour[] {
+function neighbours(table: Functions, here: Uint32Array, there: Uint32Array, parts: Shares, code: number): Neighbour[] {
   const found: Neighbour[] = [];
-  const { total, samples, calls } = table.edges;
+  const { total, samples, calls, share } = table.edges;
   for (let i = 0; i < here.length; i++)
     if (here[i] === code)
-      found.push({ code: there[i], total: total[i], calls: table.sampled ? samples[i] : calls[i] });
+      found.push({ code: there[i], total: total[i], calls: table.sampled ? samples[i] : calls[i], share: share[i], part: parts[i] });
   return found.sort((a, b) => b.total - a.total);
 }
 
 export function callersOf(table: Functions, code: number): Neighbour[] {
-  return neighbours(table, table.edges.callee, table.edges.caller, code);
+  return neighbours(table, table.edges.callee, table.edges.caller, table.edges.ofCallee, code);
 }
 
 export function calleesOf(table: Functions, code: number): Neighbour[] {
-  return neighbours(table, table.edges.caller, table.edges.callee, code);
+  return neighbours(table, table.edges.caller, table.edges.callee, table.edges.ofCaller, code);
 }
 
 /** Rows of functions by their ids; ids are small, so this is an array. */

@@ -3,12 +3,13 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
+import type { Amount, Share } from "./answer";
 import { useAnswer } from "./asking";
 import { copyText } from "./files";
 import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour } from "./functions";
 import { amount, countWord, figure, wholeWords } from "./measure";
 import { functionName, Place, shortName } from "./names";
-import { count, share, time } from "./numbers";
+import { count, perCent, time } from "./numbers";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
 import { arrangement, recordings, selected, selection, showSource, titleOf, view } from "./state";
 
@@ -20,10 +21,9 @@ interface ListProps {
   title: string;
   rows: Neighbour[];
   recording: Recording;
-  whole: number;
 }
 
-function List({ title, rows, recording, whole }: ListProps): JSX.Element {
+function List({ title, rows, recording }: ListProps): JSX.Element {
   const shown = rows.slice(0, MOST);
   return (
     <section>
@@ -36,7 +36,7 @@ function List({ title, rows, recording, whole }: ListProps): JSX.Element {
             <button type="button" title={shortName(recording.codes.place(row.code), 1000)} onClick={() => (selected.value = row.code)}>
               <bdi>{functionName(recording.codes, row.code)}</bdi>
             </button>
-            <span class="figure">{figure(row.total, whole)}</span>
+            <span class="figure">{figure(row.total, row.share)}</span>
           </li>
         ))}
       </ol>
@@ -51,7 +51,8 @@ function List({ title, rows, recording, whole }: ListProps): JSX.Element {
 
 interface ShareOfThread {
   thread: number;
-  total: number;
+  total: Amount;
+  share: Share;
 }
 
 /** Where it ran, when there are several threads. */
@@ -60,10 +61,12 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
   const request = threads.length > 1 ? { ask: "threads", recording: recording.number, code, ...selection.value } : null;
   const rows = useAnswer(
     request,
-    (answer) =>
-      Array.from(answer.reals("total"), (total, thread): ShareOfThread => ({ thread, total }))
+    (answer) => {
+      const share = answer.shares("total_share");
+      return Array.from(answer.amounts("total"), (total, thread): ShareOfThread => ({ thread, total, share: share[thread] }))
         .filter(({ total }) => total > 0)
-        .sort((a, b) => b.total - a.total),
+        .sort((a, b) => b.total - a.total);
+    },
     [recording],
     REST_MS,
   );
@@ -76,13 +79,13 @@ function Threads({ recording, code }: { recording: Recording; code: number }): J
         Threads <small>{count(rows.length)}</small>
       </h3>
       <ol class="bars small">
-        {rows.slice(0, MOST).map(({ thread, total }) => (
+        {rows.slice(0, MOST).map(({ thread, total, share }) => (
           <li key={thread}>
             <span class="held">
               <span class="bar" style={{ width: `${(100 * total) / largest}%` }} />
               <bdi class="name">{shortName(name(thread), 60)}</bdi>
             </span>
-            <span class="figure">{figure(total, functions.value?.whole ?? 0)}</span>
+            <span class="figure">{figure(total, share)}</span>
           </li>
         ))}
       </ol>
@@ -100,9 +103,9 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
   const lines = useAnswer(
     canHave ? request : null,
     (answer) => {
-      const total = answer.reals("total");
+      const share = answer.shares("total_share");
       const text = answer.values.has_text ? new TextDecoder().decode(answer.small("text")).split("\n") : [];
-      return Array.from(total, (value, line) => ({ line, value, text: (text[line - 1] ?? "").trim() }))
+      return Array.from(answer.amounts("total"), (value, line) => ({ line, value, share: share[line], text: (text[line - 1] ?? "").trim() }))
         .filter(({ value, line }) => line && value > 0)
         .sort((a, b) => b.value - a.value)
         .slice(0, 6);
@@ -111,17 +114,16 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
     REST_MS,
   );
   if (!lines?.length) return null;
-  const whole = functions.value?.whole ?? 0;
   return (
     <section>
       <h3>Hottest lines</h3>
       <ol class="neighbours lines">
-        {lines.map(({ line, value, text }) => (
+        {lines.map(({ line, value, share, text }) => (
           <li key={line}>
             <button type="button" onClick={() => showSource(code, line)} title={shortName(text)}>
               <span class="number">{line}</span> <bdi>{shortName(text)}</bdi>
             </button>
-            <span class="figure">{figure(value, whole)}</span>
+            <span class="figure">{figure(value, share)}</span>
           </li>
         ))}
       </ol>
@@ -130,23 +132,22 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
 }
 
 function perCall(table: Functions, row: number): string {
-  return table.calls[row] ? `${time(table.total[row] / table.calls[row])} each` : "";
+  return table.calls[row] ? `${time(table.perCall[row])} each` : "";
 }
 
 function Figures({ table, row }: { table: Functions; row: number }): JSX.Element {
-  const whole = table.whole;
   return (
     <dl class="figures">
       <dt>total</dt>
       <dd>{amount(table.total[row])}</dd>
-      <dd>{share(table.total[row], whole)}</dd>
+      <dd>{perCent(table.totalShare[row])}</dd>
       <dt>self</dt>
       <dd>{amount(table.self[row])}</dd>
-      <dd>{share(table.self[row], whole)}</dd>
+      <dd>{perCent(table.selfShare[row])}</dd>
       <dt>{countWord(table.sampled)}</dt>
       <dd>{count(table.sampled ? table.totalSamples[row] : table.calls[row])}</dd>
       <dd>{table.sampled ? `${count(table.samples[row])} self` : perCall(table, row)}</dd>
-      <dt class="of">per cent of {wholeWords(whole)}</dt>
+      <dt class="of">per cent of {wholeWords(table.whole)}</dt>
     </dl>
   );
 }
@@ -198,8 +199,8 @@ function Chosen({ recording, table, row }: { recording: Recording; table: Functi
       {recordings.value.length > 1 && <p class="hint">in {shortName(titleOf(recording), 60)}</p>}
       <Figures table={table} row={row} />
       <Links recording={recording} code={code} />
-      <List title="Callers" rows={callers} recording={recording} whole={table.whole} />
-      <List title="Callees" rows={callees} recording={recording} whole={table.whole} />
+      <List title="Callers" rows={callers} recording={recording} />
+      <List title="Callees" rows={callees} recording={recording} />
       <HotLines recording={recording} code={code} />
       <Threads recording={recording} code={code} />
     </>

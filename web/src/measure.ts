@@ -3,7 +3,8 @@
 
 import { computed } from "@preact/signals";
 
-import { bytes, count, share, time } from "./numbers";
+import type { Amount, Share } from "./answer";
+import { bytes, count, perCent, time } from "./numbers";
 import { BLOCKS_OF, percent, process, range, shownMeasure, thread } from "./state";
 
 interface Measure {
@@ -27,14 +28,14 @@ export const memoryMeasure = computed(() =>
 export const inBlocks = computed(() => memoryMeasure.value !== undefined && memoryMeasure.value.name !== shownMeasure.value);
 
 /** An amount of the shown measure, with its unit. */
-export function amount(value: number): string {
+export function amount(value: Amount): string {
   if (!memoryMeasure.value) return time(value);
   return inBlocks.value ? count(value) : bytes(value);
 }
 
 /** An amount, or where per cent are shown its share. */
-export function figure(value: number, whole: number): string {
-  return percent.value ? share(value, whole) : amount(value);
+export function figure(value: Amount, share: Share): string {
+  return percent.value ? perCent(share) : amount(value);
 }
 
 /** What the small numbers beside the amounts count. */
@@ -61,7 +62,7 @@ export function measureWords(): string {
 }
 
 /** What shares are of: "12.4 s", and when not all is shown, that. */
-export function wholeWords(whole: number): string {
+export function wholeWords(whole: Amount): string {
   const part = (range.value && !memoryMeasure.value) || thread.value || process.value ? "in the selection" : "";
   return [amount(whole), measureWords(), part].filter(Boolean).join(" ");
 }

@@ -2,13 +2,13 @@
 
 import type { JSX } from "preact";
 
-import type { Answer } from "./answer";
+import { amountIn, type Amount, type Amounts, type Answer } from "./answer";
 import { useAnswer } from "./asking";
 import { ticks } from "./axis";
 import { titleOfCounter } from "./counters";
 import { MEMORY, memoryMeasure } from "./measure";
 import { shortName } from "./names";
-import { bytes, count, time } from "./numbers";
+import { bytes, count, distance } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { measure, range, selection, showSource, view } from "./state";
 
@@ -19,32 +19,32 @@ const COUNTERS = ["rss", "heap"];
 
 interface Memory {
   values: Record<string, any>;
-  sizes: { from: Float64Array; count: Float64Array; bytes: Float64Array };
+  sizes: { from: Amounts; count: Amounts; bytes: Amounts };
   sites: {
     code: Uint32Array;
     line: Uint32Array;
-    peak: Float64Array;
-    total: Float64Array;
-    leaked: Float64Array;
-    leakedCount: Float64Array;
-    temporary: Float64Array;
-    count: Float64Array;
+    peak: Amounts;
+    total: Amounts;
+    leaked: Amounts;
+    leakedCount: Amounts;
+    temporary: Amounts;
+    count: Amounts;
   };
 }
 
 function decode(answer: Answer): Memory {
   return {
     values: answer.values,
-    sizes: { from: answer.reals("size_from"), count: answer.reals("size_count"), bytes: answer.reals("size_bytes") },
+    sizes: { from: answer.amounts("size_from"), count: answer.amounts("size_count"), bytes: answer.amounts("size_bytes") },
     sites: {
       code: answer.numbers("site_code"),
       line: answer.numbers("site_line"),
-      peak: answer.reals("site_peak"),
-      total: answer.reals("site_total"),
-      leaked: answer.reals("site_leaked"),
-      leakedCount: answer.reals("site_leaked_count"),
-      temporary: answer.reals("site_temporary"),
-      count: answer.reals("site_count"),
+      peak: answer.amounts("site_peak"),
+      total: answer.amounts("site_total"),
+      leaked: answer.amounts("site_leaked"),
+      leakedCount: answer.amounts("site_leaked_count"),
+      temporary: answer.amounts("site_temporary"),
+      count: answer.amounts("site_count"),
     },
   };
 }
@@ -57,7 +57,7 @@ function show(name: string): void {
 /** One figure of each measure; a click shows its flame graph. */
 function Totals({ memory, begin }: { memory: Memory; begin: number }): JSX.Element {
   const { values } = memory;
-  const after = !range.value && values.peak_ns > begin ? `, after ${time(values.peak_ns - begin)}` : "";
+  const after = !range.value && values.peak_ns > begin ? `, after ${distance(begin, values.peak_ns)}` : "";
   const kept = values.kept_bytes > 0 && !range.value ? `, without ${bytes(values.kept_bytes)} that the interpreter keeps` : "";
   const words: Record<string, string> = range.value
     ? { peak: "allocated in this time and not freed", total: "allocated in this time", temporary: "freed at once in this time" }
@@ -87,7 +87,7 @@ function qualityWords({ values }: Memory, { meta }: Summary): string {
     ? `Estimated from ${values.sample_bytes ? `one allocation for each ${bytes(values.sample_bytes)}` : "samples"}.`
     : "Every allocation was counted.";
   const net = values.of_range && !values.exact_range ? " Of a part of the run, the net growth of each stack is known; sonde mem --log knows each block." : "";
-  const own = Number(meta.memory_bytes) > 0 ? ` The tracker itself took ${bytes(Number(meta.memory_bytes))}.` : "";
+  const own = Number(meta.memory_bytes) > 0 ? ` The tracker itself took ${bytes(amountIn(meta.memory_bytes))}.` : "";
   return how + net + own;
 }
 
@@ -95,8 +95,8 @@ interface Course {
   name: string;
   begin: number;
   end: number;
-  most: Float64Array;
-  highest: number;
+  most: Amounts;
+  highest: Amount;
   highestAt: number;
 }
 
@@ -105,9 +105,8 @@ function useCourse(recording: Recording, name: string): Course | null {
   return useAnswer(
     known ? { ask: "series", recording: recording.number, text: name, columns: WIDTH / 2 } : null,
     (answer) => {
-      const both = answer.reals("least_and_most");
       const { begin_ns, end_ns, most, most_ns } = answer.values;
-      return { name, begin: begin_ns, end: end_ns, most: both.subarray(both.length / 2), highest: most, highestAt: most_ns };
+      return { name, begin: begin_ns, end: end_ns, most: answer.halves("least_and_most")[1], highest: most, highestAt: most_ns };
     },
     [recording],
   );
@@ -184,7 +183,7 @@ function Sites({ recording, memory, title, by }: SitesProps): JSX.Element | null
   const rows = Array.from(sites.code.keys()).filter((row) => sites[by][row] > 0);
   if (!rows.length) return null;
   const largest = sites[by][rows[0]];
-  const cell = (values: Float64Array, row: number, write: (value: number) => string) => <td>{values[row] ? write(values[row]) : "–"}</td>;
+  const cell = (values: Amounts, row: number, write: (value: Amount) => string) => <td>{values[row] ? write(values[row]) : "–"}</td>;
   return (
     <section class="wide">
       <h2>{title}</h2>

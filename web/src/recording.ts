@@ -1,6 +1,6 @@
 // A recording as the views see it: its summary and the names of its functions.
 
-import type { Answer } from "./answer";
+import type { Amount, Answer, Share } from "./answer";
 import { css, frameColor, pixel } from "./colors";
 import type { Engine } from "./engine";
 
@@ -47,11 +47,11 @@ export interface Counter {
 /** Of a sum: how fast it grew. */
 export interface Figures {
   points: number;
-  first: number;
-  last: number;
-  least: number;
-  most: number;
-  mean: number;
+  first: Amount;
+  last: Amount;
+  least: Amount;
+  most: Amount;
+  mean: Amount;
   most_ns: number;
 }
 
@@ -59,8 +59,8 @@ export interface Summary {
   name: string;
   sampled: boolean;
   flat: boolean;
-  overhead_ns: number; // 0 = not known
-  overhead_share: number;
+  overhead_ns: Amount; // 0 = not known
+  overhead_share: Share;
   /** Lines were timed; nothing else was. */
   lined: boolean;
   only_lines: boolean;
@@ -75,6 +75,8 @@ export interface Summary {
   live: boolean;
   begin_ns: number;
   end_ns: number;
+  /** How long the run took; 0 = not known. */
+  duration_ns: Amount;
   meta: Record<string, string>;
   processes: Process[];
   threads: Thread[];
@@ -88,11 +90,6 @@ export interface Summary {
   notes: { kind: number; count: number; process: number; text: string }[];
   damage: { damaged_chunks: number; orphaned_rows: number; truncated: boolean; complete: boolean };
   findings: Finding[];
-}
-
-/** How long the run took; 0 = not known. */
-export function durationNs({ meta, begin_ns, end_ns }: Summary): number {
-  return Number(meta.elapsed_ns ?? 0) || Math.max(0, end_ns - begin_ns);
 }
 
 /** As the program calls it, and the system's number. */

@@ -2,6 +2,7 @@
 // gallops to the rectangle that lies there, so a frame costs pixels, not rectangles. What is thinner than a pixel takes
 // its place with its neighbours: the pixel shows the one that fills most of it, none is left out.
 
+import type { Amounts } from "./answer";
 import { placeCanvas } from "./canvas_place";
 import { pixelCss } from "./colors";
 import { Glyphs, letterSize } from "./glyphs";
@@ -10,7 +11,7 @@ export interface Layout {
   /** First rectangle of each level, and the end. */
   level: Uint32Array;
   start: Float64Array;
-  size: Float64Array;
+  size: Amounts;
   code: Uint32Array;
 }
 

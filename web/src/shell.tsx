@@ -9,8 +9,8 @@ import { foundWords } from "./found";
 import { Inspector } from "./inspector";
 import { KEYS, helpShown } from "./keys";
 import { shortName } from "./names";
-import { count, share, time } from "./numbers";
-import { durationNs, type Recording, type Summary } from "./recording";
+import { count, distance, perCent, time } from "./numbers";
+import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
 import { search, selected, showRecording, taken, theme, thread, titleOf, view } from "./state";
@@ -22,11 +22,10 @@ type OpenFiles = (files: Iterable<File>) => void;
 function headline(summary: Summary): string {
   const parts = [];
   const { meta } = summary;
-  const length = durationNs(summary);
   if (summary.live) parts.push("being recorded");
-  if (length > 0) parts.push(time(length));
+  if (summary.duration_ns > 0) parts.push(time(summary.duration_ns));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
-  if (summary.overhead_ns > 0) parts.push(`overhead ${share(summary.overhead_share, 1)}`);
+  if (summary.overhead_ns > 0) parts.push(`overhead ${perCent(summary.overhead_share)}`);
   if (meta.python) parts.push(`Python ${meta.python}`);
   if (summary.processes.length > 1) parts.push(`${summary.processes.length} processes`);
   return parts.join(" · ");
@@ -145,7 +144,7 @@ function filters(shown: Recording): Filter[] {
   if (ofProcess) found.push({ words: `process ${ofProcess.pid}`, off: () => (process.value = 0) });
   if (range.value)
     found.push({
-      words: `${time(range.value[0] - begin_ns)} to ${time(range.value[1] - begin_ns)}`,
+      words: `${distance(begin_ns, range.value[0])} to ${distance(begin_ns, range.value[1])}`,
       off: () => (range.value = null),
     });
   if (idle.value) found.push({ words: "with idle threads", off: () => (idle.value = false) });

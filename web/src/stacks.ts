@@ -1,9 +1,9 @@
 // Stacks as the C core lays them out, and how they look.
 
-import type { Answer } from "./answer";
+import { pickShares, type Amounts, type Answer, type Shares } from "./answer";
 import { css, heatColor, pixel, textOn, threadColor } from "./colors";
 import { amount, countWord } from "./measure";
-import { count, share } from "./numbers";
+import { count, perCent } from "./numbers";
 import { threadName, type Recording } from "./recording";
 import type { Layout, Look } from "./rectangles";
 import { color, dark, matches, selected } from "./state";
@@ -14,30 +14,37 @@ export const MONOSPACED = "ui-monospace, SFMono-Regular, Menlo, Consolas, monosp
 
 export interface Stacks extends Layout {
   parent: Uint32Array;
-  self: Float64Array;
-  calls: Float64Array;
+  self: Amounts;
+  calls: Amounts;
+  /** Of all that is selected, and of the caller's total. */
+  totalShare: Shares;
+  selfShare: Shares;
+  callerShare: Shares;
   estimated: boolean;
   /** By rectangle, where asked for: the thread that spent most of its time, and which part of it that is. */
   thread?: Uint32Array;
-  part?: Float64Array;
+  part?: Shares;
 }
 
 function decodeThreads(answer: Answer): Pick<Stacks, "thread" | "part"> {
   if (!answer.has("node_thread")) return {};
   const node = answer.numbers("node");
-  const [thread, part] = [answer.numbers("node_thread"), answer.reals("node_thread_part")];
-  return { thread: node.map((at) => thread[at]), part: Float64Array.from(node, (at) => part[at]) };
+  const thread = answer.numbers("node_thread");
+  return { thread: node.map((at) => thread[at]), part: pickShares(answer.shares("node_thread_part"), node) };
 }
 
 export function decodeStacks(answer: Answer): Stacks {
   return {
     level: answer.numbers("level"),
     start: answer.reals("start"),
-    size: answer.reals("total"),
+    size: answer.amounts("total"),
     code: answer.numbers("code"),
     parent: answer.numbers("parent"),
-    self: answer.reals("self"),
-    calls: answer.reals("calls"),
+    self: answer.amounts("self"),
+    calls: answer.amounts("calls"),
+    totalShare: answer.shares("total_share"),
+    selfShare: answer.shares("self_share"),
+    callerShare: answer.shares("caller_share"),
     estimated: answer.values.estimated,
     ...decodeThreads(answer),
   };
@@ -75,16 +82,14 @@ export function pathText(recording: Recording, stacks: Stacks, rectangle: number
 export function figuresOf(recording: Recording, stacks: Stacks, rectangle: number): TipWords {
   const { codes, summary } = recording;
   const code = stacks.code[rectangle];
-  const whole = stacks.size[0];
-  const parent = stacks.size[stacks.parent[rectangle]];
   const figures: [string, string][] = [
-    ["total", `${amount(stacks.size[rectangle])} · ${share(stacks.size[rectangle], whole)} of all`],
-    ["self", `${amount(stacks.self[rectangle])} · ${share(stacks.self[rectangle], whole)} of all`],
+    ["total", `${amount(stacks.size[rectangle])} · ${perCent(stacks.totalShare[rectangle])} of all`],
+    ["self", `${amount(stacks.self[rectangle])} · ${perCent(stacks.selfShare[rectangle])} of all`],
   ];
-  if (rectangle) figures.push(["of its caller", share(stacks.size[rectangle], parent)]);
+  if (rectangle) figures.push(["of its caller", perCent(stacks.callerShare[rectangle])]);
   if (stacks.thread?.[rectangle]) {
     const found = summary.threads.find(({ id }) => id === stacks.thread![rectangle]);
-    figures.push(["thread", `${threadName(found)} · ${share(stacks.part![rectangle], 1)} of it`]);
+    figures.push(["thread", `${threadName(found)} · ${perCent(stacks.part![rectangle])} of it`]);
   }
   if (stacks.calls[rectangle]) figures.push([countWord(summary.sampled), count(stacks.calls[rectangle])]);
   return { title: code ? codes.name(code) : "all", place: codes.place(code), figures };

@@ -6,11 +6,11 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Answer } from "./answer";
+import type { Amounts, Answer } from "./answer";
 import { drawAxis, ticks } from "./axis";
 import { placeCanvas } from "./canvas_place";
 import { ceilingOf, counterRange, counterValue, titleOfCounter, totalOf } from "./counters";
-import { time } from "./numbers";
+import { distance } from "./numbers";
 import type { Counter, Figures, Recording } from "./recording";
 import { ask, dark, idle, problem, process, range, thread } from "./state";
 
@@ -33,8 +33,8 @@ interface Course {
   counter: Counter & Figures;
   begin: number;
   end: number;
-  least: Float64Array;
-  most: Float64Array;
+  least: Amounts;
+  most: Amounts;
 }
 
 const activity = signal<Activity | null>(null);
@@ -51,9 +51,9 @@ function whole(recording: Recording): [number, number] | null {
 }
 
 function courseOf(counter: Counter & Figures, answer: Answer): Course {
-  const both = answer.reals("least_and_most");
+  const [least, most] = answer.halves("least_and_most");
   const { begin_ns: begin, end_ns: end } = answer.values;
-  return { counter, begin, end, least: both.subarray(0, both.length / 2), most: both.subarray(both.length / 2) };
+  return { counter, begin, end, least, most };
 }
 
 /** The counter of that name, where the recording has it. */
@@ -82,7 +82,7 @@ function useActivity(recording: Recording): void {
     const chosen = { thread: thread.value, process: process.value, idle: idle.value };
     let current = true;
     ask({ ask: "activity", recording: recording.number, columns, ...chosen }).then(
-      (answer) => current && (activity.value = decode(answer.values, answer.reals("running_and_gil"), recording)),
+      (answer) => current && (activity.value = decode(answer, recording)),
       (error: Error) => (problem.value = error.message),
     );
     return () => {
@@ -91,17 +91,10 @@ function useActivity(recording: Recording): void {
   }, [recording, thread.value, process.value, idle.value]);
 }
 
-function decode(values: Record<string, any>, both: Float64Array, recording: Recording): Activity {
-  const columns = both.length / 2;
-  const columnNs = (values.end_ns - values.begin_ns) / columns;
-  const threads = both.map((ns) => ns / columnNs);
-  return {
-    begin: values.begin_ns,
-    end: values.end_ns,
-    running: threads.subarray(0, columns),
-    gil: threads.subarray(columns),
-    threads: recording.summary.threads.length,
-  };
+function decode(answer: Answer, recording: Recording): Activity {
+  const [running, gil] = answer.halves("running_and_gil");
+  const { begin_ns: begin, end_ns: end } = answer.values;
+  return { begin, end, running, gil, threads: recording.summary.threads.length };
 }
 
 const TONES = {
@@ -232,7 +225,7 @@ function Handle({ end, all, chosen }: HandleProps): JSX.Element {
       aria-valuemin={0}
       aria-valuemax={length / 1e9}
       aria-valuenow={(chosen[end] - all[0]) / 1e9}
-      aria-valuetext={time(chosen[end] - all[0])}
+      aria-valuetext={distance(all[0], chosen[end])}
       style={{ left: `${(100 * (chosen[end] - all[0])) / length}%` }}
       onKeyDown={onKey}
     />
@@ -314,13 +307,13 @@ function activityWords(shown: Activity, at: number): string {
 function words(shown: Shown, all: [number, number], chosen: [number, number] | null, ranged: boolean): string {
   const at = hovered.value;
   if (dragged.value || (chosen && at === null)) {
-    const part = `${time(chosen![0] - all[0])} to ${time(chosen![1] - all[0])}: ${time(chosen![1] - chosen![0])}`;
+    const part = `${distance(all[0], chosen![0])} to ${distance(all[0], chosen![1])}: ${distance(chosen![0], chosen![1])}`;
     return `${part} · double click or Esc: all${ranged ? "" : " · figures of functions have no times and stay those of the whole run"}`;
   }
   if (at === null) return "drag to select a range";
   const first = shown.activity ? activityWords(shown.activity, at) : courseWords(shown.cpu, at);
   const rest = courseWords(shown.memory, at);
-  return `at ${time(at - all[0])}: ${(first + rest).slice(2)}`;
+  return `at ${distance(all[0], at)}: ${(first + rest).slice(2)}`;
 }
 
 /** What the picture shows, in words and tones. */

@@ -3,10 +3,10 @@
 
 import { AXIS, drawTimeScale } from "./axis";
 import { Camera, ScrollBar, type Scene } from "./camera";
-import type { Answer } from "./answer";
+import type { Amount, Answer, Share } from "./answer";
 import type { Request } from "./engine";
 import type { Recording } from "./recording";
-import { Rectangles, type Layout } from "./rectangles";
+import { Rectangles } from "./rectangles";
 import { background, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 import { KINDS, readingAt, toggle, tracksOf, type Place, type Reading, type Track } from "./tracks";
@@ -32,7 +32,9 @@ export interface Found {
   track: Track;
   code: number;
   start: number;
-  size: number;
+  size: Amount;
+  /** Of the run. */
+  share: Share;
   /** It goes on beyond what was asked for. */
   isCut: boolean;
 }
@@ -187,8 +189,7 @@ export class Timeline {
   /** What a counter below the mouse was then. */
   private read(event: MouseEvent): Reading | null {
     const over = event.offsetY >= AXIS ? this.trackAt(event) : undefined;
-    const { from, to } = this.camera.window;
-    return over ? readingAt(over.track, this.valueAt(event), (to - from) / this.rectangles.columns) : null;
+    return over ? readingAt(over.track, this.valueAt(event)) : null;
   }
 
   private find(event: MouseEvent): Found | null {
@@ -197,15 +198,16 @@ export class Timeline {
     if (!over || !band || event.offsetY < AXIS || event.offsetY >= band.top + band.height) return null;
     const rectangle = this.rectangles.at(band, event.offsetX, event.offsetY - band.top);
     if (rectangle < 0) return null;
-    return this.foundIn(over.track, band.layout, rectangle);
+    return this.foundIn(over.track, rectangle);
   }
 
-  private foundIn(track: Track, { code, start, size }: Layout, rectangle: number): Found {
+  private foundIn(track: Track, rectangle: number): Found {
+    const { code, start, size, share } = track.layout!;
     const [first, last] = this.options.whole;
     const [begin, end] = [start[rectangle], start[rectangle] + size[rectangle]];
     const known = track.known!;
     const isCut = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
-    return { track, code: code[rectangle], start: begin, size: end - begin, isCut };
+    return { track, code: code[rectangle], start: begin, size: size[rectangle], share: share[rectangle], isCut };
   }
 
   private valueAt(event: MouseEvent): number {

@@ -1,7 +1,7 @@
 // The tracks of the timeline: what lies on one axis of time, one below the other. Each kind of track is a row of KINDS: how
 // tall it is, what it asks for, how it draws. To show something else over time (ranks, a GPU): a row.
 
-import type { Answer } from "./answer";
+import { noAmounts, noShares, type Amount, type Amounts, type Answer, type Shares } from "./answer";
 import { css, pixel, regionColor, textOn } from "./colors";
 import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./counters";
 import type { Request } from "./engine";
@@ -24,18 +24,23 @@ export interface Track {
   limit: number;
   levels: number;
   /** What is known of it now, and for which window. */
-  layout: Layout | null;
+  layout: TimedLayout | null;
   activity: Activity | null;
   values: Values | null;
   known: Window | null;
+}
+
+/** Rectangles, and which part of the run each lasts. */
+export interface TimedLayout extends Layout {
+  share: Shares;
 }
 
 /** A counter: the smallest and the largest value of each column of time; NaN where nothing is known. */
 interface Values {
   from: number;
   to: number;
-  least: Float64Array;
-  most: Float64Array;
+  least: Amounts;
+  most: Amounts;
 }
 
 /** What a counter was in a stretch of time. */
@@ -43,10 +48,11 @@ export interface Reading {
   counter: Counter & Figures;
   from: number;
   to: number;
-  least: number;
-  most: number;
+  least: Amount;
+  most: Amount;
 }
 
+/** Threads that ran, and held the GIL, in each column of time. */
 interface Activity {
   from: number;
   to: number;
@@ -84,10 +90,11 @@ const CHART = 40;
 const EDGE = 1.5;
 const FEW_LEVELS = 4;
 const SOME_LEVELS = 14;
-const EMPTY: Layout = {
+const EMPTY: TimedLayout = {
   level: new Uint32Array(1),
   start: new Float64Array(0),
-  size: new Float64Array(0),
+  size: noAmounts(),
+  share: noShares(),
   code: new Uint32Array(0),
 };
 
@@ -105,11 +112,9 @@ export function toggle(track: Track): void {
 }
 
 function decodeActivity(answer: Answer): Activity {
-  const both = answer.reals("running_and_gil");
-  const columns = both.length / 2;
+  const [running, gil] = answer.halves("running_and_gil");
   const { begin_ns: from, end_ns: to } = answer.values;
-  const parts = both.map((ns) => (ns * columns) / (to - from));
-  return { from, to, running: parts.subarray(0, columns), gil: parts.subarray(columns) };
+  return { from, to, running, gil };
 }
 
 function threadBand(track: Track, { recording, window, top }: Place): Band {
@@ -149,17 +154,18 @@ export function regionName({ summary }: Recording, region: number): string {
   return summary.regions[region] || "region";
 }
 
-function decodeLayout(answer: Answer): Layout {
+export function decodeTimed(answer: Answer): TimedLayout {
   return {
     level: answer.numbers("level"),
     start: answer.reals("start"),
-    size: answer.reals("total"),
+    size: answer.amounts("total"),
+    share: answer.shares("share"),
     code: answer.numbers("code"),
   };
 }
 
 function takeLayout(track: Track, answer: Answer, window: Window): void {
-  track.layout = decodeLayout(answer);
+  track.layout = decodeTimed(answer);
   track.levels = Math.max(track.levels, track.layout.level.length - 1);
   track.known = window;
 }
@@ -180,13 +186,13 @@ function drawActivity(track: Track, { rectangles, window, top, tones }: Place): 
 }
 
 function decodeValues(answer: Answer): Values {
-  const both = answer.reals("least_and_most");
+  const [least, most] = answer.halves("least_and_most");
   const { begin_ns: from, end_ns: to } = answer.values;
-  return { from, to, least: both.subarray(0, both.length / 2), most: both.subarray(both.length / 2) };
+  return { from, to, least, most };
 }
 
-/** The smallest and the largest value between two times; null where nothing is known. */
-function valuesBetween({ from, to, least, most }: Values, begin: number, end: number): [number, number] | null {
+/** How far a pixel of the picture reaches down and up; null where nothing is known. */
+function extentBetween({ from, to, least, most }: Values, begin: number, end: number): [number, number] | null {
   const perColumn = (to - from) / least.length;
   const first = Math.max(0, Math.floor((begin - from) / perColumn));
   const last = Math.min(least.length - 1, Math.ceil((end - from) / perColumn) - 1);
@@ -207,17 +213,21 @@ function drawValues(track: Track, { rectangles, window, top, tones }: Place): vo
   const ceiling = ceilingOf(counter, counter.most);
   const perPixel = (window.to - window.from) / rectangles.columns;
   for (let x = 0; x < rectangles.columns; x++) {
-    const found = valuesBetween(values, window.from + x * perPixel, window.from + (x + 1) * perPixel);
+    const found = extentBetween(values, window.from + x * perPixel, window.from + (x + 1) * perPixel);
     if (!found) continue;
     rectangles.bar(x, top, CHART, Math.max(found[1] / ceiling, EDGE / CHART), edge);
     rectangles.bar(x, top, CHART, Math.max(0, found[0] / ceiling - EDGE / CHART), area);
   }
 }
 
-/** What a counter was at a time, as exactly as a pixel is wide. */
-export function readingAt({ values, counter }: Track, time: number, perPixel: number): Reading | null {
-  const found = values && counter && valuesBetween(values, time, time + perPixel);
-  return found ? { counter: counter!, from: time, to: time + perPixel, least: found[0], most: found[1] } : null;
+/** What a counter was at a time: the column of the answer that holds it, which is about as wide as a pixel. */
+export function readingAt({ values, counter }: Track, time: number): Reading | null {
+  if (!values || !counter) return null;
+  const perColumn = (values.to - values.from) / values.least.length;
+  const column = Math.floor((time - values.from) / perColumn);
+  const [least, most] = [values.least[column], values.most[column]];
+  if (most === undefined || Number.isNaN(most)) return null;
+  return { counter, from: values.from + column * perColumn, to: values.from + (column + 1) * perColumn, least, most };
 }
 
 /** The core answers at most so many columns. */

@@ -4,13 +4,13 @@ import { batch, computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import type { Answer } from "../answer";
+import { pickAmounts, pickShares, type Amount, type Amounts, type Answer, type Share, type Shares } from "../answer";
 import { useAnswer } from "../asking";
 import { css, differenceColor, pixel, textOn } from "../colors";
 import { viewKeys } from "../keys";
 import { amount, figure, lessWord, moreWord } from "../measure";
 import { functionName, Place, shortName } from "../names";
-import { share } from "../numbers";
+import { perCent } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
@@ -24,44 +24,71 @@ const ROW = 24;
 
 interface Difference extends Layout {
   /** By rectangle. */
-  before: Float64Array;
-  after: Float64Array;
+  before: Amounts;
+  after: Amounts;
+  change: Amounts;
+  /** Of each run. */
+  beforeShare: Shares;
+  afterShare: Shares;
+  /** -1 (gone) to 1 (new): of the amount, and of the share of the run. */
+  tone: Shares;
+  shareTone: Shares;
   /** By function, from 0. */
   beforeCode: Uint32Array;
   afterCode: Uint32Array;
-  beforeSelf: Float64Array;
-  afterSelf: Float64Array;
-  beforeTotal: Float64Array;
-  afterTotal: Float64Array;
-  changeSelf: Float64Array;
-  changeTotal: Float64Array;
-  wholeBefore: number;
-  wholeAfter: number;
+  self: Sides;
+  total: Sides;
+  wholeBefore: Amount;
+  wholeAfter: Amount;
+  wholeChange: Amount;
+  wholeRatio: Share;
+}
+
+/** What functions take, by themselves or in all. */
+interface Sides {
+  before: Amounts;
+  after: Amounts;
+  beforeShare: Shares;
+  afterShare: Shares;
+  change: Amounts;
+  ratio: Shares;
+}
+
+function decodeSides(answer: Answer, name: string): Sides {
+  return {
+    before: answer.amounts(`before_${name}`),
+    after: answer.amounts(`after_${name}`),
+    beforeShare: answer.shares(`before_${name}_share`),
+    afterShare: answer.shares(`after_${name}_share`),
+    change: answer.amounts(`change_${name}`),
+    ratio: answer.shares(`ratio_${name}`),
+  };
 }
 
 function decode(answer: Answer): Difference {
   const node = answer.numbers("node");
-  const byNode = (name: string) => {
-    const values = answer.reals(name);
-    return Float64Array.from(node, (at) => values[at]);
-  };
+  const amounts = (name: string) => pickAmounts(answer.amounts(name), node);
+  const shares = (name: string) => pickShares(answer.shares(name), node);
   return {
     level: answer.numbers("level"),
     start: answer.reals("start"),
-    size: answer.reals("total"),
+    size: answer.amounts("total"),
     code: answer.numbers("code"),
-    before: byNode("node_before"),
-    after: byNode("node_after"),
+    before: amounts("node_before"),
+    after: amounts("node_after"),
+    change: amounts("node_change"),
+    beforeShare: shares("node_before_share"),
+    afterShare: shares("node_after_share"),
+    tone: shares("node_tone"),
+    shareTone: shares("node_share_tone"),
     beforeCode: answer.numbers("before_code"),
     afterCode: answer.numbers("after_code"),
-    beforeSelf: answer.reals("before_self"),
-    afterSelf: answer.reals("after_self"),
-    beforeTotal: answer.reals("before_total"),
-    afterTotal: answer.reals("after_total"),
-    changeSelf: answer.reals("change_self"),
-    changeTotal: answer.reals("change_total"),
+    self: decodeSides(answer, "self"),
+    total: decodeSides(answer, "total"),
     wholeBefore: answer.values.before,
     wholeAfter: answer.values.after,
+    wholeChange: answer.values.change,
+    wholeRatio: answer.share("ratio"),
   };
 }
 
@@ -93,20 +120,14 @@ function isSelected(difference: Difference, row: number): boolean {
   return codes[row] > 0 && codes[row] === selected.value;
 }
 
-function signed(value: number): string {
-  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${amount(Math.abs(value))}`;
-}
-
-/** -1 (gone) to 1 (new): of the time, or of the share of the run where per cent are shown. */
-function changeOf(difference: Difference, rectangle: number): number {
-  const scale = percent.value ? difference.wholeBefore / (difference.wholeAfter || 1) : 1;
-  const [before, after] = [difference.before[rectangle], difference.after[rectangle] * scale];
-  return (after - before) / Math.max(before, after, 1);
+function signed(value: Amount): string {
+  return `${value > 0 ? "+" : ""}${amount(value).replace("-", "−")}`;
 }
 
 function lookOf(pair: Pair, difference: Difference): Look {
   const night = dark.value;
   const found = search.value ? matcher(search.value) : null;
+  const tones = percent.value ? difference.shareTone : difference.tone;
   return {
     rowHeight: 20,
     upwards: false,
@@ -116,7 +137,7 @@ function lookOf(pair: Pair, difference: Difference): Look {
       if (row < 0) return night ? 0xff3a3532 : 0xffe4e0dc;
       if (isSelected(difference, row)) return night ? 0xfff2f0ee : 0xff2b2724; // orange is slower here
       const isFound = !found || found(nameOf(pair, difference, row));
-      return pixel(differenceColor(isFound ? changeOf(difference, rectangle) : 0, night));
+      return pixel(differenceColor(isFound ? tones[rectangle] : 0, night));
     },
     label: (rectangle) => {
       const row = difference.code[rectangle] - 1;
@@ -130,14 +151,14 @@ function lookOf(pair: Pair, difference: Difference): Look {
 function tip(pair: Pair, difference: Difference, rectangle: number, event?: MouseEvent): void {
   if (rectangle < 0) return showTip(null);
   const row = difference.code[rectangle] - 1;
-  const [before, after] = [difference.before[rectangle], difference.after[rectangle]];
+  const { before, after, beforeShare, afterShare, change } = difference;
   showTip(
     {
       title: row < 0 ? "both runs" : nameOf(pair, difference, row),
       figures: [
-        ["before", `${amount(before)} (${share(before, difference.wholeBefore)})`],
-        ["after", `${amount(after)} (${share(after, difference.wholeAfter)})`],
-        ["change", signed(after - before)],
+        ["before", `${amount(before[rectangle])} (${perCent(beforeShare[rectangle])} of the run)`],
+        ["after", `${amount(after[rectangle])} (${perCent(afterShare[rectangle])} of the run)`],
+        ["change", signed(change[rectangle])],
       ],
     },
     event,
@@ -195,47 +216,43 @@ interface Column {
 }
 
 const columns = computed<Column[]>(() => {
-  const total = byTotal.value;
-  const before = (difference: Difference) => (total ? difference.beforeTotal : difference.beforeSelf);
-  const after = (difference: Difference) => (total ? difference.afterTotal : difference.afterSelf);
-  const change = (difference: Difference) => (total ? difference.changeTotal : difference.changeSelf);
+  const sides = byTotal.value ? ({ total }: Difference) => total : ({ self }: Difference) => self;
   return [
     {
       name: "before",
       title: "Before",
-      value: (difference, row) => before(difference)[row],
-      text: (difference, row) => (difference.beforeCode[row] ? figure(before(difference)[row], difference.wholeBefore) : "–"),
+      value: (difference, row) => sides(difference).before[row],
+      text: (difference, row) => (difference.beforeCode[row] ? figure(sides(difference).before[row], sides(difference).beforeShare[row]) : "–"),
     },
     {
       name: "after",
       title: "After",
-      value: (difference, row) => after(difference)[row],
-      text: (difference, row) => (difference.afterCode[row] ? figure(after(difference)[row], difference.wholeAfter) : "–"),
+      value: (difference, row) => sides(difference).after[row],
+      text: (difference, row) => (difference.afterCode[row] ? figure(sides(difference).after[row], sides(difference).afterShare[row]) : "–"),
     },
     {
       name: "change",
       title: "Change",
-      value: (difference, row) => Math.abs(change(difference)[row]),
-      text: (difference, row) => signed(change(difference)[row]),
+      value: (difference, row) => Math.abs(sides(difference).change[row]),
+      text: (difference, row) => signed(sides(difference).change[row]),
     },
     {
       name: "ratio",
       title: "Ratio",
-      value: (difference, row) => after(difference)[row] / (before(difference)[row] || 1e-9),
-      text: (difference, row) => ratio(before(difference)[row], after(difference)[row]),
+      value: (difference, row) => sides(difference).ratio[row] || 0,
+      text: (difference, row) => times(sides(difference).ratio[row]),
     },
   ];
 });
 
-function ratio(before: number, after: number): string {
-  if (!(before > 0) || !(after > 0)) return "–";
-  return `× ${(after / before).toPrecision(3)}`;
+function times(ratio: Share): string {
+  return ratio > 0 ? `× ${ratio.toPrecision(3)}` : "–";
 }
 
 function orderOf(pair: Pair, difference: Difference): Uint32Array {
   const column = columns.value.find(({ name }) => name === sortColumn.value)!;
   const found = search.value ? matcher(search.value) : null;
-  const rows = Uint32Array.from(difference.changeSelf.keys()).filter(
+  const rows = Uint32Array.from(difference.self.change.keys()).filter(
     (row) =>
       (difference.beforeCode[row] || difference.afterCode[row]) && (!found || found(nameOf(pair, difference, row))),
   );
@@ -253,7 +270,7 @@ function stepKey({ key }: KeyboardEvent): boolean {
 
 function Change({ pair, difference, row, style }: { pair: Pair; difference: Difference; row: number; style: RowStyle }): JSX.Element {
   const [before, after] = [difference.beforeCode[row], difference.afterCode[row]];
-  const change = (byTotal.value ? difference.changeTotal : difference.changeSelf)[row];
+  const change = (byTotal.value ? difference.total : difference.self).change[row];
   const largest = Math.max(difference.wholeBefore, difference.wholeAfter, 1);
   const side = change < 0 ? "faster" : change > 0 ? "slower" : "";
   const codes = before ? pair.before.codes : pair.after.codes;
@@ -374,15 +391,15 @@ function Toolbar({ pair }: { pair: Pair }): JSX.Element {
 }
 
 function Totals({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
-  const { wholeBefore, wholeAfter } = difference;
+  const { wholeBefore, wholeAfter, wholeChange, wholeRatio } = difference;
   const words = wholeAfter > wholeBefore ? moreWord() : lessWord();
   return (
     <p class="totals">
       <span class="paper">
         {titleOf(pair.before)}, then {titleOf(pair.after)}:{" "}
       </span>
-      <b>{amount(wholeBefore)}</b> before, <b>{amount(wholeAfter)}</b> after: {signed(wholeAfter - wholeBefore)},{" "}
-      {wholeBefore > 0 && wholeAfter !== wholeBefore ? `${ratio(wholeBefore, wholeAfter)}, ${words}` : "no change"}
+      <b>{amount(wholeBefore)}</b> before, <b>{amount(wholeAfter)}</b> after: {signed(wholeChange)},{" "}
+      {wholeBefore > 0 && wholeAfter !== wholeBefore ? `${times(wholeRatio)}, ${words}` : "no change"}
     </p>
   );
 }

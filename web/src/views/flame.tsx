@@ -4,13 +4,14 @@ import { batch, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import type { Amount, Share, Shares } from "../answer";
 import { useStacks } from "../ask_stacks";
 import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, LayoutChoices, Legend, LevelsChoice, OrderChoice } from "../choices";
 import { copyText, stem } from "../files";
 import { foundIn, foundWords } from "../found";
 import { viewKeys } from "../keys";
 import { amount, countWord } from "../measure";
-import { count, share, time } from "../numbers";
+import { count, distance, perCent, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
 import { savePng, saveSvg } from "../picture_file";
 import { threadName, type Recording } from "../recording";
@@ -20,6 +21,7 @@ import { arrangement, ask, color, cutoff, dark, fold, levels, matches, onPrintin
 import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
+import { decodeTimed, type TimedLayout } from "../tracks";
 import type { ViewProps } from "../views";
 import { useZoom, zoomedIn, zoomText } from "../zoom";
 
@@ -33,10 +35,10 @@ const ARRANGEMENTS = [
 /** What the mouse is on: figures for the line below the picture. */
 interface Pointed {
   code: number;
-  total: number;
-  whole: number;
-  self?: number;
-  calls?: number;
+  total: Amount;
+  share: Share;
+  self?: Amount;
+  calls?: Amount;
 }
 const pointed = signal<Pointed | null>(null);
 /** Which of the places that the search found was gone to, of how many. */
@@ -134,13 +136,13 @@ class Walk {
   }
 }
 
-function point(layout: Layout, rectangle: number, whole: number, stacks?: Stacks): void {
+function point(layout: Layout, rectangle: number, shares: Shares, stacks?: Stacks): void {
   if (rectangle < 0) pointed.value = null;
   else
     pointed.value = {
       code: layout.code[rectangle],
       total: layout.size[rectangle],
-      whole,
+      share: shares[rectangle],
       self: stacks?.self[rectangle],
       calls: stacks?.calls[rectangle],
     };
@@ -166,7 +168,7 @@ function optionsOf(recording: Recording, stacks: Stacks, layout: Layout, { name,
     look: () =>
       lookOf(recording, layout, { ...more, own: stacks.self, threads: threadsOf(stacks), least: cutoff.value * whole }),
     onHover: (rectangle: number, event?: MouseEvent) => {
-      point(layout, rectangle, whole, stacks);
+      point(layout, rectangle, stacks.totalShare, stacks);
       showTip(rectangle < 0 ? null : figuresOf(recording, stacks, rectangle), event);
     },
     onChoose: (rectangle: number) => {
@@ -271,7 +273,7 @@ function shownThread(recording: Recording): number {
   return thread.value || busiest_threads[0] || threads[0]?.id || 0;
 }
 
-interface TimeLayout extends Layout {
+interface TimeLayout extends TimedLayout {
   /** What was asked for: frames go on beyond it. */
   known: [number, number];
 }
@@ -295,13 +297,7 @@ function useTimeLayout(recording: Recording, window: Window | null): TimeLayout 
         ask({ ask: "time", recording: recording.number, ...all, thread: shown, from_ns, to_ns, columns }).then(
           (answer) =>
             current &&
-            setLayout({
-              level: answer.numbers("level"),
-              start: answer.reals("start"),
-              size: answer.reals("total"),
-              code: answer.numbers("code"),
-              known: [from_ns, to_ns || Infinity],
-            }),
+            setLayout({ ...decodeTimed(answer), known: [from_ns, to_ns || Infinity] }),
           fail,
         );
       },
@@ -318,12 +314,11 @@ function useTimeLayout(recording: Recording, window: Window | null): TimeLayout 
 function timeFigures(recording: Recording, layout: TimeLayout, rectangle: number): TipWords {
   const { codes, summary } = recording;
   const [code, start, size] = [layout.code[rectangle], layout.start[rectangle], layout.size[rectangle]];
-  const whole = summary.end_ns - summary.begin_ns;
   const isCut =
     start <= Math.max(layout.known[0], summary.begin_ns + 1) || start + size >= Math.min(layout.known[1], summary.end_ns);
   const figures: [string, string][] = [
-    ["lasts", isCut ? `at least ${time(size)}` : `${time(size)} · ${share(size, whole)} of the run`],
-    ["from", time(start - summary.begin_ns)],
+    ["lasts", isCut ? `at least ${time(size)}` : `${time(size)} · ${perCent(layout.share[rectangle])} of the run`],
+    ["from", distance(summary.begin_ns, start)],
   ];
   return { title: codes.name(code), place: codes.place(code), figures };
 }
@@ -344,7 +339,7 @@ function TimeOrder({ recording }: { recording: Recording }): JSX.Element | null 
     whole: range.value ?? [begin_ns, end_ns],
     look: () => lookOf(recording, layout, { threads: () => [shownThread(recording), 1], upwards: upwards.value }),
     onHover: (rectangle, event) => {
-      point(layout, rectangle, end_ns - begin_ns);
+      point(layout, rectangle, layout.share);
       showTip(rectangle < 0 ? null : timeFigures(recording, layout, rectangle), event);
     },
     onChoose: (rectangle) => {
@@ -417,7 +412,7 @@ function Status({ recording }: { recording: Recording }): JSX.Element {
   if (at) done.value = "";
   if (!at) return <p class="status">{done.value || [searchWords(), arrangement.value === "time" ? TIME_HINTS : HINTS].filter(Boolean).join(" · ")}</p>;
   const { codes } = recording;
-  const parts = [`total ${amount(at.total)} (${share(at.total, at.whole)} of what is shown)`];
+  const parts = [`total ${amount(at.total)} (${perCent(at.share)} of ${arrangement.value === "time" ? "the run" : "all"})`];
   if (at.self !== undefined) parts.push(`self ${amount(at.self)}`);
   if (at.calls) parts.push(`${count(at.calls)} ${countWord(recording.summary.sampled)}`);
   return (

@@ -4,13 +4,14 @@ import { batch } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
+import { amountIn, type Amounts, type Shares } from "../answer";
 import { counterValue, titleOfCounter, totalOf } from "../counters";
 import { functions, type Functions } from "../functions";
 import { amount, memoryMeasure, wholeWords } from "../measure";
 import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
-import { count, share, time } from "../numbers";
-import { durationNs, type Finding, type Recording, type Summary } from "../recording";
+import { count, distance, microseconds, perCent, time } from "../numbers";
+import type { Finding, Recording, Summary } from "../recording";
 import { arrangement, idle, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
 import { titleOf, view } from "../state";
 import type { ViewProps } from "../views";
@@ -83,13 +84,13 @@ function rateWords({ rate_hz, achieved_hz }: Summary["meta"]): string | undefine
 /** How late instants were: of half of them, of nine in ten, of 99 in 100. */
 function jitterWords(meta: Summary["meta"]): string | undefined {
   if (!(number(meta.late_us_50) >= 0)) return undefined;
-  const late = (key: string) => time(number(meta[key]) * 1000);
+  const late = (key: string) => microseconds(amountIn(meta[key]));
   return `half of the samples less than ${late("late_us_50")}, 99 in 100 less than ${late("late_us_99")}`;
 }
 
 function overheadWords({ overhead_ns, overhead_share, sampled }: Summary): string | undefined {
   if (!(overhead_ns > 0)) return undefined;
-  return `${time(overhead_ns)} estimated, ${share(overhead_share, 1)} of ${sampled ? "the run" : "all threads' time"}`;
+  return `${time(overhead_ns)} estimated, ${perCent(overhead_share)} of ${sampled ? "the run" : "all threads' time"}`;
 }
 
 function distinct(texts: string[]): string | undefined {
@@ -98,7 +99,7 @@ function distinct(texts: string[]): string | undefined {
 }
 
 function durationOf(summary: Summary): string | undefined {
-  return durationNs(summary) > 0 ? time(durationNs(summary)) : undefined;
+  return summary.duration_ns > 0 ? time(summary.duration_ns) : undefined;
 }
 
 function startedOf({ meta }: Summary): string | undefined {
@@ -109,7 +110,7 @@ function startedOf({ meta }: Summary): string | undefined {
 function memoryWords(recording: Recording): string | undefined {
   const memory = totalOf(recording, "rss", "pss", "uss");
   if (!memory?.points) return undefined;
-  const at = time(memory.most_ns - recording.summary.begin_ns);
+  const at = distance(recording.summary.begin_ns, memory.most_ns);
   return `${counterValue(memory, memory.most)} ${titleOfCounter(memory)} at most, at ${at}; ${counterValue(memory, memory.last)} at the end`;
 }
 
@@ -196,8 +197,8 @@ function Facts({ title, rows }: { title: string; rows: Fact[] }): JSX.Element {
   );
 }
 
-function Top(props: { title: string; table: Functions; values: Float64Array; recording: Recording }): JSX.Element {
-  const { title, table, values, recording } = props;
+function Top(props: { title: string; table: Functions; values: Amounts; shares: Shares; recording: Recording }): JSX.Element {
+  const { title, table, values, shares, recording } = props;
   const order = useMemo(
     () => Uint32Array.from(values.keys()).filter((row) => values[row] > 0).sort((a, b) => values[b] - values[a]),
     [values],
@@ -216,7 +217,7 @@ function Top(props: { title: string; table: Functions; values: Float64Array; rec
               <bdi class="name">{functionName(recording.codes, table.code[row])}</bdi>
             </button>
             <span class="figure">{amount(values[row])}</span>
-            <span class="figure">{share(values[row], table.whole)}</span>
+            <span class="figure">{perCent(shares[row])}</span>
           </li>
         ))}
       </ol>
@@ -339,8 +340,8 @@ export function Overview({ recording }: ViewProps): JSX.Element {
       )}
       <Recordings shown={recording} />
       {summary.memory && <MemoryOverview recording={recording} />}
-      {table && !isEmpty && <Top title={`Most ${what} in itself`} table={table} values={table.self} recording={recording} />}
-      {table && !isEmpty && <Top title={`Most ${what} with what it calls`} table={table} values={table.total} recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} in itself`} table={table} values={table.self} shares={table.selfShare} recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} with what it calls`} table={table} values={table.total} shares={table.totalShare} recording={recording} />}
       <Facts title="The run" rows={run(recording)} />
       <Facts title="The recording" rows={quality(summary)} />
     </div>

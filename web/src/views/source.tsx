@@ -3,44 +3,48 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import type { Answer } from "../answer";
+import { noAmounts, noShares, type Amount, type Amounts, type Answer, type Share, type Shares } from "../answer";
 import { useAnswer } from "../asking";
 import { css, heatColor, pixel, textOn } from "../colors";
 import { functions, rowOf, type Functions } from "../functions";
 import { coloured, uncoloured, type Piece } from "../highlight";
 import { viewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
-import { amount, wholeWords } from "../measure";
-import { bytes, count, share, time } from "../numbers";
+import { figure, wholeWords } from "../measure";
+import { bytes, count, perCent, time } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
-import { dark, file, line, percent, selected, selection } from "../state";
+import { dark, file, line, selected, selection } from "../state";
 import type { ViewProps } from "../views";
 
 const ROW = 20;
 const HOTTEST = 12;
 
 interface Lines {
-  self: Float64Array;
-  total: Float64Array;
-  samples: Float64Array;
+  self: Amounts;
+  total: Amounts;
+  selfShare: Shares;
+  totalShare: Shares;
   /** Of lines that were timed; others have none. */
-  hits: Float64Array;
+  hits: Amounts;
+  perHit: Amounts;
   /** Of lines whose memory was measured, in bytes; else both are empty. */
-  growth: Float64Array;
-  highest: Float64Array;
+  growth: Amounts;
+  highest: Amounts;
   text: string | null;
 }
 
 function decode(answer: Answer): Lines {
   const hasText = !!answer.values.has_text;
   return {
-    self: answer.reals("self"),
-    total: answer.reals("total"),
-    samples: answer.reals("samples"),
-    hits: answer.reals("hits"),
-    growth: answer.reals("growth"),
-    highest: answer.reals("highest"),
+    self: answer.amounts("self"),
+    total: answer.amounts("total"),
+    selfShare: answer.shares("self_share"),
+    totalShare: answer.shares("total_share"),
+    hits: answer.amounts("hits"),
+    perHit: answer.amounts("per_hit"),
+    growth: answer.amounts("growth"),
+    highest: answer.amounts("highest"),
     text: hasText ? new TextDecoder().decode(answer.small("text")) : null,
   };
 }
@@ -49,11 +53,13 @@ function decode(answer: Answer): Lines {
 interface FileRow {
   id: number;
   path: string;
-  self: number;
+  self: Amount;
+  share: Share;
   isLibrary: boolean;
 }
 
 const CODE_LIBRARY = 1;
+const COLD = { self: noAmounts(1)[0], share: noShares(1)[0] };
 
 /** Files that functions of the selection lie in, the hottest first. */
 function useFiles(recording: Recording, table: Functions | null): FileRow[] {
@@ -62,8 +68,8 @@ function useFiles(recording: Recording, table: Functions | null): FileRow[] {
     request,
     (answer) => {
       const name = answer.texts("name");
-      const self = answer.reals("self");
-      return new Map(Array.from(self, (value, row) => [name(row), value]));
+      const share = answer.shares("self_share");
+      return new Map(Array.from(answer.amounts("self"), (self, row) => [name(row), { self, share: share[row] }]));
     },
     [recording],
   );
@@ -73,7 +79,7 @@ function useFiles(recording: Recording, table: Functions | null): FileRow[] {
     for (const code of table?.code ?? []) {
       const [id, path] = [codes.fileId[code], codes.file(code)];
       if (!id || found.has(id) || path === "~" || path.startsWith("<")) continue;
-      found.set(id, { id, path, self: heat?.get(path) ?? 0, isLibrary: !!(codes.flags[code] & CODE_LIBRARY) });
+      found.set(id, { id, path, ...(heat?.get(path) ?? COLD), isLibrary: !!(codes.flags[code] & CODE_LIBRARY) });
     }
     return [...found.values()].sort((a, b) => b.self - a.self || (a.path < b.path ? -1 : 1));
   }, [table, heat]);
@@ -89,7 +95,6 @@ function shownFile(recording: Recording, files: FileRow[]): FileRow | undefined 
 }
 
 function FileChoice({ recording, files, shown }: { recording: Recording; files: FileRow[]; shown: FileRow | undefined }): JSX.Element {
-  const whole = functions.value?.whole ?? 0;
   return (
     <div class="choices" role="toolbar" aria-label="the file">
       <label>
@@ -103,9 +108,9 @@ function FileChoice({ recording, files, shown }: { recording: Recording; files: 
           }}
         >
           {!shown && <option value={0}>choose one</option>}
-          {files.slice(0, 2000).map(({ id, path, self }) => (
+          {files.slice(0, 2000).map(({ id, path, share }) => (
             <option value={id}>
-              {share(self, whole)} {path.slice(-120)}
+              {perCent(share)} {path.slice(-120)}
             </option>
           ))}
         </select>
@@ -124,12 +129,24 @@ function atBeginnings(recording: Recording, table: Functions, id: number): Lines
   const { codes } = recording;
   const inside = Array.from(table.code.keys()).filter((row) => codes.fileId[table.code[row]] === id);
   const size = Math.max(0, ...inside.map((row) => codes.line[table.code[row]])) + 1;
-  const zeros = () => new Float64Array(size);
-  const lines = { self: zeros(), total: zeros(), samples: zeros(), hits: zeros(), growth: new Float64Array(0), highest: new Float64Array(0), text: null };
+  const lines = {
+    self: noAmounts(size),
+    total: noAmounts(size),
+    selfShare: noShares(size),
+    totalShare: noShares(size),
+    hits: noAmounts(size),
+    perHit: noAmounts(size),
+    growth: noAmounts(),
+    highest: noAmounts(),
+    text: null,
+  };
   for (const row of inside) {
     const at = codes.line[table.code[row]];
-    lines.self[at] = Math.max(lines.self[at], table.self[row]);
-    lines.total[at] = Math.max(lines.total[at], table.total[row]);
+    if (table.total[row] < lines.total[at]) continue; // of those that begin there the largest
+    lines.self[at] = table.self[row];
+    lines.total[at] = table.total[row];
+    lines.selfShare[at] = table.selfShare[row];
+    lines.totalShare[at] = table.totalShare[row];
   }
   return lines;
 }
@@ -148,12 +165,12 @@ function useColours(path: string, text: string | null): Piece[][] | null {
   return pieces;
 }
 
-function Heat({ value, largest, whole }: { value: number; largest: number; whole: number }): JSX.Element {
+function Heat({ value, share, largest }: { value: Amount; share: Share; largest: number }): JSX.Element {
   if (!(value > 0)) return <span class="cell" role="cell" />;
   const color = heatColor(value / largest, dark.value);
   return (
     <span class="cell" role="cell" style={{ background: css(color), color: css(textOn(pixel(color))) }}>
-      {percent.value ? share(value, whole) : amount(value)}
+      {figure(value, share)}
     </span>
   );
 }
@@ -163,7 +180,7 @@ function Hits({ lines, number }: { lines: Lines; number: number }): JSX.Element 
   const hits = lines.hits[number];
   if (!(hits > 0)) return <span class="cell" role="cell" />;
   return (
-    <span class="cell" role="cell" title={lines.total[number] > 0 ? `${time(lines.total[number] / hits)} each time` : undefined}>
+    <span class="cell" role="cell" title={lines.total[number] > 0 ? `${time(lines.perHit[number])} each time` : undefined}>
       {count(hits)}
     </span>
   );
@@ -182,7 +199,7 @@ function Growth({ lines, number, largest }: { lines: Lines; number: number; larg
   );
 }
 
-function Highest({ value }: { value: number }): JSX.Element {
+function Highest({ value }: { value: Amount }): JSX.Element {
   return (
     <span class="cell" role="cell">
       {value > 0 ? bytes(value) : ""}
@@ -197,7 +214,6 @@ interface ListingProps {
   pieces: Piece[][] | null;
   /** Numbers of the lines that are shown. */
   numbers: Uint32Array;
-  whole: number;
 }
 
 function largestOf(values: Float64Array): number {
@@ -206,7 +222,7 @@ function largestOf(values: Float64Array): number {
   return largest;
 }
 
-function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.Element {
+function Listing({ lines, timed, pieces, numbers }: ListingProps): JSX.Element {
   const [largestSelf, largestTotal] = useMemo(() => [largestOf(lines.self), largestOf(lines.total)], [lines]);
   const largestGrowth = useMemo(() => largestOf(lines.growth), [lines]);
   const measured = lines.growth.length > 0;
@@ -220,8 +236,8 @@ function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.El
         {timed && <Hits lines={lines} number={number} />}
         {measured && <Growth lines={lines} number={number} largest={largestGrowth} />}
         {measured && <Highest value={lines.highest[number]} />}
-        {!measured && <Heat value={lines.self[number]} largest={largestSelf} whole={whole} />}
-        {!measured && <Heat value={lines.total[number]} largest={largestTotal} whole={whole} />}
+        {!measured && <Heat value={lines.self[number]} share={lines.selfShare[number]} largest={largestSelf} />}
+        {!measured && <Heat value={lines.total[number]} share={lines.totalShare[number]} largest={largestTotal} />}
         <code role="cell">{pieces?.[number - 1]?.map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
       </div>
     );
@@ -231,8 +247,8 @@ function Listing({ lines, timed, pieces, numbers, whole }: ListingProps): JSX.El
 }
 
 /** Own times, where they are known. */
-function heatOf(lines: Lines): Float64Array {
-  return largestOf(lines.self) > 1 ? lines.self : lines.total;
+function heatOf(lines: Lines): [Amounts, Shares] {
+  return largestOf(lines.self) > 1 ? [lines.self, lines.selfShare] : [lines.total, lines.totalShare];
 }
 
 function hottest(by: Float64Array): number[] {
@@ -240,8 +256,8 @@ function hottest(by: Float64Array): number[] {
   return numbers.sort((a, b) => by[b] - by[a]).slice(0, HOTTEST);
 }
 
-function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | null; whole: number }): JSX.Element | null {
-  const by = heatOf(lines);
+function HotLines({ lines, pieces }: { lines: Lines; pieces: Piece[][] | null }): JSX.Element | null {
+  const [by, shares] = heatOf(lines);
   const list = hottest(by);
   if (!list.length) return null;
   return (
@@ -252,7 +268,7 @@ function HotLines({ lines, pieces, whole }: { lines: Lines; pieces: Piece[][] | 
           <li key={number}>
             <button type="button" onClick={() => (line.value = number)}>
               <span class="number">{number}</span>
-              <span class="figure">{percent.value ? share(by[number], whole) : amount(by[number])}</span>
+              <span class="figure">{figure(by[number], shares[number])}</span>
               <code>{pieces?.[number - 1]?.map(({ text }) => text).join("").trim()}</code>
             </button>
           </li>
@@ -331,9 +347,9 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
               <Path path={row.path} />
             </span>
           </div>
-          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} whole={table.whole} />
+          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} />
         </div>
-        <HotLines lines={lines} pieces={pieces} whole={table.whole} />
+        <HotLines lines={lines} pieces={pieces} />
       </div>
     </>
   );

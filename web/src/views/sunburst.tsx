@@ -9,7 +9,7 @@ import { ColorChoice, CutoffChoice, FoldChoice, Legend, OrderChoice } from "../c
 import { stem } from "../files";
 import { viewKeys } from "../keys";
 import { amount, figure } from "../measure";
-import { share } from "../numbers";
+import { perCent } from "../numbers";
 import type { Recording } from "../recording";
 import { savePng } from "../picture_file";
 import type { RingsLook } from "../rings";
@@ -60,7 +60,6 @@ interface PartsProps {
 
 function Row(props: PartsProps & { rectangle: number; current?: boolean; bar?: boolean }): JSX.Element {
   const { recording, stacks, rectangle, onCentre } = props;
-  const whole = stacks.size[0];
   return (
     <li>
       <button
@@ -71,7 +70,7 @@ function Row(props: PartsProps & { rectangle: number; current?: boolean; bar?: b
       >
         {nameOf(recording, stacks, rectangle)}
       </button>
-      <span class="figure">{figure(stacks.size[rectangle], whole)}</span>
+      <span class="figure">{figure(stacks.size[rectangle], stacks.totalShare[rectangle])}</span>
     </li>
   );
 }
@@ -105,12 +104,11 @@ function CallStack(props: PartsProps): JSX.Element {
 function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const drawing = useRef<Drawing | null>(null);
-  const whole = stacks.size[0];
   const options: SunburstOptions = {
     stacks,
     depth: rings.value,
     look: (at) => ringsLook(recording, stacks, at),
-    words: (at) => [nameOf(recording, stacks, at), amount(stacks.size[at]), share(stacks.size[at], whole)],
+    words: (at) => [nameOf(recording, stacks, at), amount(stacks.size[at]), perCent(stacks.totalShare[at])],
     textColor: () => (dark.peek() ? "#eef0f2" : "#17191b"),
     onHover: (rectangle, event) => {
       hovered.value = rectangle;

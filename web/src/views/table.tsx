@@ -4,14 +4,14 @@ import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import type { Answer } from "../answer";
+import type { Amount, Amounts, Answer, Share, Shares } from "../answer";
 import { Butterfly } from "../butterfly";
 import { copyText, csv, saveFile, stem } from "../files";
 import { functions, RowsByCode, type Functions } from "../functions";
 import { viewKeys } from "../keys";
-import { amount, inBlocks, memoryMeasure, wholeWords } from "../measure";
+import { figure as amountOrShare, inBlocks, memoryMeasure, wholeWords } from "../measure";
 import { functionName, Path, Place, shortName } from "../names";
-import { count, share } from "../numbers";
+import { count } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
 import { ask, grouping, keepChoice, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
@@ -30,12 +30,14 @@ const GROUPINGS = [
 
 /** The figures of functions, or of groups of them. */
 interface Figures {
-  self: Float64Array;
-  total: Float64Array;
-  calls: Float64Array;
-  primitiveCalls: Float64Array;
-  samples: Float64Array;
-  totalSamples: Float64Array;
+  self: Amounts;
+  total: Amounts;
+  selfShare: Shares;
+  totalShare: Shares;
+  calls: Amounts;
+  primitiveCalls: Amounts;
+  samples: Amounts;
+  totalSamples: Amounts;
 }
 
 interface Groups extends Figures {
@@ -52,12 +54,14 @@ function decodeGroups(by: string, answer: Answer): Groups {
     id: answer.numbers("id"),
     line: answer.numbers("line"),
     name: answer.texts("name"),
-    self: answer.reals("self"),
-    total: answer.reals("total"),
-    calls: answer.reals("calls"),
-    primitiveCalls: answer.reals("primitive_calls"),
-    samples: answer.reals("samples"),
-    totalSamples: answer.reals("total_samples"),
+    self: answer.amounts("self"),
+    total: answer.amounts("total"),
+    selfShare: answer.shares("self_share"),
+    totalShare: answer.shares("total_share"),
+    calls: answer.amounts("calls"),
+    primitiveCalls: answer.amounts("primitive_calls"),
+    samples: answer.amounts("samples"),
+    totalSamples: answer.amounts("total_samples"),
   };
 }
 
@@ -85,13 +89,14 @@ interface Column {
   /** Only in what was sampled, or only in what was not. */
   sampled?: boolean;
   isText?: boolean;
-  values?(figures: Figures): Float64Array;
-  isAmount?: boolean;
+  values?(figures: Figures): Amounts;
+  /** Of what is an amount of the measure, not a count. */
+  shares?(figures: Figures): Shares;
 }
 
 const COLUMNS: Column[] = [
-  { name: "self", title: "Self", values: (figures) => figures.self, isAmount: true },
-  { name: "total", title: "Total", values: (figures) => figures.total, isAmount: true },
+  { name: "self", title: "Self", values: (figures) => figures.self, shares: (figures) => figures.selfShare },
+  { name: "total", title: "Total", values: (figures) => figures.total, shares: (figures) => figures.totalShare },
   { name: "calls", title: "Calls", values: (figures) => figures.calls, sampled: false },
   { name: "primitive", title: "Primitive", values: (figures) => figures.primitiveCalls, sampled: false },
   { name: "samples", title: "Samples", values: (figures) => figures.samples, sampled: true },
@@ -187,9 +192,8 @@ function sortBy(column: Column): void {
   sortedBy.value = `${falls ? "" : "-"}${column.name}`;
 }
 
-function figure(column: Column, value: number, whole: number): string {
-  if (!column.isAmount) return count(value);
-  return percent.value ? share(value, whole) : amount(value);
+function figure(value: Amount, share: Share | undefined): string {
+  return share === undefined ? count(value) : amountOrShare(value, share);
 }
 
 const MEMORY_TITLES: Record<string, string> = { samples: "Blocks", seen: "In all" };
@@ -225,24 +229,23 @@ interface RowProps {
   columns: Column[];
   figures: Figures;
   row: number;
-  whole: number;
 }
 
-function Cells({ columns, figures, row, whole }: RowProps): JSX.Element {
+function Cells({ columns, figures, row }: RowProps): JSX.Element {
   return (
     <>
       {columns
         .filter((column) => column.values)
         .map((column) => {
-          const value = column.values!(figures)[row];
+          const [value, share] = [column.values!(figures)[row], column.shares?.(figures)[row]];
           // One element with its text: a row has few of them, because all change with every step of the scroll bar.
           return (
             <span
               class={`cell ${column.name}`}
               role="cell"
-              style={column.isAmount ? { backgroundSize: `${(100 * value) / whole}% 18px` } : undefined}
+              style={share === undefined ? undefined : { backgroundSize: `${100 * share}% 18px` }}
             >
-              {figure(column, value, whole)}
+              {figure(value, share)}
             </span>
           );
         })}
@@ -272,7 +275,7 @@ function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): J
       onClick={() => (selected.value = code)}
       onDblClick={() => showSource(code)}
     >
-      <Cells columns={columns} figures={table} row={row} whole={table.whole} />
+      <Cells columns={columns} figures={table} row={row} />
       <span class="cell name" role="cell" title={shortName(codes.name(code), 1000)}>
         {functionName(codes, code)}
       </span>
@@ -304,14 +307,14 @@ function groupHint(found: Groups): string {
   return found.by === "line" ? "show it in its source" : "show its functions";
 }
 
-function GroupRow(props: { columns: Column[]; found: Groups; row: number; whole: number; style: RowStyle }): JSX.Element {
-  const { columns, found, row, whole, style } = props;
+function GroupRow(props: { columns: Column[]; found: Groups; row: number; style: RowStyle }): JSX.Element {
+  const { columns, found, row, style } = props;
   const name = found.name(row);
   const opens = found.by === "module" || found.by === "file";
   const isOpen = opened.value.has(name);
   return (
     <div role="row" class="row group" style={style} title={groupHint(found)} onClick={() => chooseGroup(found, row)}>
-      <Cells columns={columns} figures={found} row={row} whole={whole} />
+      <Cells columns={columns} figures={found} row={row} />
       <span class="cell name wide" role="cell">
         <button type="button" aria-expanded={opens ? isOpen : undefined}>
           {opens ? (isOpen ? "▾ " : "▸ ") : ""}
@@ -327,9 +330,9 @@ function csvRows(recording: Recording, columns: Column[]): (string | number)[][]
   const found = groups.value;
   const figures = columns.filter((column) => column.values);
   const [unit, scale] = memoryMeasure.value ? [inBlocks.value ? "blocks" : "bytes", 1] : ["seconds", 1e9];
-  const head = [...figures.map(({ name, isAmount }) => (isAmount ? `${name}_${unit}` : name)), "name", "file", "line", "module"];
+  const head = [...figures.map(({ name, shares }) => (shares ? `${name}_${unit}` : name)), "name", "file", "line", "module"];
   const numbers = (from: Figures, row: number) =>
-    figures.map((column) => (column.isAmount ? column.values!(from)[row] / scale : column.values!(from)[row]));
+    figures.map((column) => column.values!(from)[row] / (column.shares ? scale : 1));
   const rows = Array.from(items.value, (item) => {
     if (item < 0) return [...numbers(found!, -1 - item), found!.name(-1 - item), "", "", ""];
     const code = table.code[item];
@@ -423,7 +426,7 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
       label="rows"
       row={(index, style) =>
         list[index] < 0 ? (
-          <GroupRow columns={columns} found={found!} row={-1 - list[index]} whole={table.whole} style={style} />
+          <GroupRow columns={columns} found={found!} row={-1 - list[index]} style={style} />
         ) : (
           <FunctionRow columns={columns} table={table} row={list[index]} index={index} style={style} />
         )

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { AXIS } from "../axis";
 import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "../counters";
 import { viewKeys } from "../keys";
-import { share, time } from "../numbers";
+import { distance, perCent, time } from "../numbers";
 import type { Recording } from "../recording";
 import { ask, color, dark, idle, matches, onPrinting, problem, range, recording as shownRecording, selected, thread } from "../state";
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
@@ -17,9 +17,9 @@ import type { ViewProps } from "../views";
 
 function describeReading({ summary }: Recording, { counter, from, least, most }: Reading, event: MouseEvent): void {
   const figures: [string, string][] = [
-    ["at", time(from - summary.begin_ns)],
+    ["at", distance(summary.begin_ns, from)],
     ["value", counterRange(counter, least, most)],
-    ["highest", `${counterValue(counter, counter.most)} at ${time(counter.most_ns - summary.begin_ns)}`],
+    ["highest", `${counterValue(counter, counter.most)} at ${distance(summary.begin_ns, counter.most_ns)}`],
     ["mean", counterValue(counter, counter.mean)],
   ];
   showTip({ title: titleOfCounter(counter), place: meaningOfCounter(counter), figures }, event);
@@ -29,12 +29,11 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
   if (!found) return showTip(null);
   if ("counter" in found) return describeReading(recording, found, event);
   const { codes } = recording;
-  const whole = [recording.summary.begin_ns, recording.summary.end_ns];
   const figures: [string, string][] = [
     found.isCut
       ? ["lasts", `at least ${time(found.size)}`]
-      : ["lasts", `${time(found.size)} (${share(found.size, whole[1] - whole[0])} of the run)`],
-    ["from", `${time(found.start - whole[0])}${found.isCut ? " or before" : ""}`],
+      : ["lasts", `${time(found.size)} (${perCent(found.share)} of the run)`],
+    ["from", `${distance(recording.summary.begin_ns, found.start)}${found.isCut ? " or before" : ""}`],
     ["thread", `${found.track.title} ${found.track.detail}`],
   ];
   if (found.track.kind === "region") showTip({ title: regionName(recording, found.code), place: "region", figures }, event);

@@ -1,0 +1,41 @@
+/*
+ * chosen: a recording of which only chosen stacks or frames are left, so that whatever looks at it sees these alone.
+ *
+ * Stacks can be chosen by module: those that pass through any of the given ones stay, with their callers and with what
+ * they call; so times are those in the modules and in what these called. A module's name takes in its submodules. Rows of
+ * lines stay where their function is in one of the modules. A sample that is left out keeps its place in time
+ * (SAMPLE_LEFT_OUT), so that nothing seems to have lasted into it.
+ *
+ * Frames of libraries can be left out; C and native frames go with the frame that called them. The time of what is left
+ * out goes to the caller. A stack that has no other frames keeps its outermost one, so that no time is lost.
+ *
+ * Flat profiles become the stacks that are estimated from them, unless there are samples, with which calls cannot be
+ * mixed. What is alive at the end and is the interpreter's stays so: its heap rows have the allocator HEAP_FREE.
+ */
+#ifndef SONDE_ANALYSE_CHOSEN_H
+#define SONDE_ANALYSE_CHOSEN_H
+
+#include <stdbool.h>
+
+#include "store/recording.h"
+
+struct err;
+
+struct chosen_by {
+    const char *modules; /* names, a line for each; NULL or "" = all */
+    bool own;            /* without the frames of libraries */
+};
+
+/* Owns the nodes, calls, samples, lines, heap rows and allocations of `recording`; all else in it is borrowed from the
+ * whole one, which must stay as it is and outlive this. Ids of codes, strings, threads and processes are the whole one's. */
+struct chosen {
+    struct recording recording;
+};
+
+int chosen_build(const struct recording *whole, struct chosen_by by, struct chosen *chosen, struct err *err);
+void chosen_clear(struct chosen *chosen);
+
+/* Whether any function lies in one of the modules. */
+bool chosen_has_module(const struct recording *recording, const char *modules);
+
+#endif
