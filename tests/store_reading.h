@@ -129,7 +129,8 @@ static inline void assert_series(const struct recording *recording)
 /* By thread, then time; what begins and ends in one nanosecond begins first. */
 static inline void assert_regions(const struct recording *recording)
 {
-    const struct region_event_row expected[] = {{2000, -5, 1, 1}, {2000, 0, 1, 0}, {1000, 5 << 20, 2, 1}};
+    const struct region_event_row expected[] = {
+        {2000, -5, 1, 1, 0, 0}, {2000, 0, 1, 0, 1, 1}, {1000, 5 << 20, 2, 1, 0, 0}};
     assert_int_equal(recording->regions_count, 2);
     assert_string_equal(recording_text(recording, recording->regions[1].name), "step");
     assert_int_equal(recording->regions[1].color, 0x1ff0000);
@@ -139,7 +140,13 @@ static inline void assert_regions(const struct recording *recording)
         const struct region_event_row *row = &recording->region_events[i];
         assert_true(row->time_ns == expected[i].time_ns && row->value == expected[i].value);
         assert_true(row->thread == expected[i].thread && row->region == expected[i].region);
+        assert_true(row->ends == expected[i].ends && row->back == expected[i].back);
     }
+    assert_int_equal(recording->marks_count, 2);
+    assert_true(recording->marks[0].time_ns == 1000 && recording->marks[0].text == 0);
+    assert_true(recording->marks[1].time_ns == 2000 && recording->marks[1].thread == 1);
+    assert_string_equal(recording_text(recording, recording->marks[1].name), "mark");
+    assert_string_equal(recording_text(recording, recording->marks[1].text), "said");
 }
 
 /* By stack, then time, although the later state was written first; sizes are added up. */

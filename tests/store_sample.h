@@ -67,7 +67,10 @@ static inline void sample_write_memory(struct writer *writer, uint32_t process, 
         writer_region(writer, &(struct region){sample_text(writer, "step"), 0, code, 0x1ff0000});
     writer_region_event(writer, &(struct region_event_row){1000, 5 << 20, other, region});
     writer_region_event(writer, &(struct region_event_row){2000, -5, thread, region});
-    writer_region_event(writer, &(struct region_event_row){2000, 0, thread, 0});
+    writer_region_event(writer, &(struct region_event_row){2000, 0, thread, 0, region, 1});
+    const uint32_t mark = sample_text(writer, "mark"), said = sample_text(writer, "said");
+    writer_mark(writer, &(struct mark_row){2000, thread, mark, said});
+    writer_mark(writer, &(struct mark_row){1000, thread, mark, 0});
     const struct heap_row early = {
         1000, 64, 1, 64, 1, 64, 1, 0, 0, .thread = thread, .node = node, .allocator = HEAP_MALLOC};
     const struct heap_row late = {
@@ -225,7 +228,15 @@ static inline bool sample_memory_holds(const struct recording *recording)
                recording->regions[i].code < recording->codes_count;
     for (uint32_t i = 0; i < recording->region_events_count; i++) {
         const struct region_event_row *row = &recording->region_events[i];
-        hold = hold && row->thread < recording->threads_count && row->region < recording->regions_count;
+        hold = hold && row->thread < recording->threads_count && row->region < recording->regions_count &&
+               row->ends < recording->regions_count && (!row->region || !row->ends);
+        hold = hold && (i == 0 || row[-1].thread < row->thread ||
+                        (row[-1].thread == row->thread && row[-1].time_ns <= row->time_ns));
+    }
+    for (uint32_t i = 0; i < recording->marks_count; i++) {
+        const struct mark_row *row = &recording->marks[i];
+        hold = hold && row->thread < recording->threads_count && row->name < recording->strings.count &&
+               row->text < recording->strings.count;
         hold = hold && (i == 0 || row[-1].thread < row->thread ||
                         (row[-1].thread == row->thread && row[-1].time_ns <= row->time_ns));
     }

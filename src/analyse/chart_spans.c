@@ -5,21 +5,23 @@
 #include <string.h>
 
 #include "analyse/chart.h"
+#include "analyse/region_stack.h"
 #include "base/err.h"
 #include "store/recording.h"
 
 #define SPANS_MAX 1000000
+#define SKIPPED   UINT32_MAX
 
 /* One recording's regions being laid out. */
 struct laying {
     struct chart *chart;
     const struct recording *recording;
     uint64_t origin_ns;
-    uint32_t *open; /* spans that have not ended, the innermost last */
-    uint32_t depth, deepest;
-    uint32_t skipped; /* begun since there were too many */
-    uint32_t base;    /* the lane of the thread's outermost spans */
-    double last_s;    /* of the thread's events */
+    struct region_stack stack;
+    uint32_t *spans; /* of what is open there; SKIPPED = begun when there were too many */
+    uint32_t deepest;
+    uint32_t base; /* the lane of the thread's outermost spans */
+    double last_s; /* of the thread's events */
 };
 
 static double seconds(const struct laying *laying, uint64_t time_ns)
@@ -45,25 +47,37 @@ static int find_function(struct chart *chart, const char *name, uint32_t *functi
     return 0;
 }
 
-static int begin(struct laying *laying, const struct region_event_row *event, struct err *err)
+static int begin(struct laying *laying, uint32_t event, struct err *err)
 {
     struct chart *chart = laying->chart;
-    const struct region *region = &laying->recording->regions[event->region];
+    const struct region_event_row *row = &laying->recording->region_events[event];
+    const struct region *region = &laying->recording->regions[row->region];
+    uint32_t depth = laying->stack.depth;
     struct chart_span span = {.file = chart->file_count - 1,
-                              .level = laying->base + laying->depth,
-                              .start_s = seconds(laying, event->time_ns),
+                              .level = laying->base + depth,
+                              .start_s = seconds(laying, row->time_ns),
                               .end_s = INFINITY};
+    region_stack_begin(&laying->stack, event);
+    laying->spans[depth] = SKIPPED;
+    if (chart->span_count >= SPANS_MAX)
+        return 0;
     if (find_function(chart, recording_text(laying->recording, region->name), &span.function, err) != 0)
         return -1;
-    laying->open[laying->depth++] = chart->span_count;
-    laying->deepest = laying->depth > laying->deepest ? laying->depth : laying->deepest;
+    laying->spans[depth] = chart->span_count;
+    laying->deepest = depth + 1 > laying->deepest ? depth + 1 : laying->deepest;
     chart->spans[chart->span_count++] = span;
     return 0;
 }
 
-static void end(struct laying *laying, double time_s, bool known)
+static void end(struct laying *laying, uint32_t place, double time_s, bool known)
 {
-    struct chart_span *span = &laying->chart->spans[laying->open[--laying->depth]];
+    uint32_t number = laying->spans[place];
+    region_stack_remove(&laying->stack, place);
+    memmove(laying->spans + place, laying->spans + place + 1,
+            (laying->stack.depth - place) * sizeof *laying->spans);
+    if (number == SKIPPED)
+        return;
+    struct chart_span *span = &laying->chart->spans[number];
     span->end_s = fmax(time_s, span->start_s);
     span->cut_end = !known;
 }
@@ -71,23 +85,21 @@ static void end(struct laying *laying, double time_s, bool known)
 /* What had not ended went on at least as long as the thread is heard of. */
 static void end_thread(struct laying *laying)
 {
-    while (laying->depth)
-        end(laying, laying->last_s, false);
+    while (laying->stack.depth)
+        end(laying, laying->stack.depth - 1, laying->last_s, false);
     laying->base += laying->deepest;
-    laying->deepest = laying->skipped = 0;
+    laying->deepest = 0;
 }
 
-static int take(struct laying *laying, const struct region_event_row *event, struct err *err)
+static int take(struct laying *laying, uint32_t event, struct err *err)
 {
-    laying->last_s = seconds(laying, event->time_ns);
-    if (event->region && laying->chart->span_count < SPANS_MAX)
+    const struct region_event_row *row = &laying->recording->region_events[event];
+    laying->last_s = seconds(laying, row->time_ns);
+    if (row->region)
         return begin(laying, event, err);
-    if (event->region)
-        laying->skipped++;
-    else if (laying->skipped)
-        laying->skipped--;
-    else if (laying->depth)
-        end(laying, laying->last_s, true);
+    uint32_t place = region_stack_find(&laying->stack, event);
+    if (place != REGION_STACK_NONE)
+        end(laying, place, laying->last_s, true);
     return 0;
 }
 
@@ -98,7 +110,7 @@ static int take_all(struct laying *laying, struct err *err)
         const struct region_event_row *event = &recording->region_events[i];
         if (i && event->thread != event[-1].thread)
             end_thread(laying);
-        if (take(laying, event, err) != 0)
+        if (take(laying, i, err) != 0)
             return -1;
     }
     end_thread(laying);
@@ -116,9 +128,13 @@ int chart_spans_add(struct chart *chart, const struct recording *recording, uint
     struct chart_span *rows = realloc(chart->spans, ((size_t)chart->span_count + events) * sizeof *rows);
     if (rows)
         chart->spans = rows;
-    laying.open = malloc(((size_t)events + 1) * sizeof *laying.open);
-    int result = rows && laying.open ? take_all(&laying, err) : err_set(err, "out of memory for the plot");
-    free(laying.open);
+    laying.spans = malloc(((size_t)events + 1) * sizeof *laying.spans);
+    int result = rows && laying.spans ? region_stack_init(&laying.stack, recording, err)
+                                      : err_set(err, "out of memory for the plot");
+    if (result == 0)
+        result = take_all(&laying, err);
+    free(laying.spans);
+    region_stack_clear(&laying.stack);
     return result;
 }
 

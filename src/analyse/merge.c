@@ -323,7 +323,15 @@ static void add_regions(struct remap *remap)
         struct region_event_row row = remap->from->region_events[i];
         row.thread = remap->threads[row.thread];
         row.region += row.region ? shift : 0;
+        row.ends += row.ends ? shift : 0;
         remap->failed |= recording_add_region_event(result, &row) == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < remap->from->marks_count && !remap->failed; i++) {
+        struct mark_row row = remap->from->marks[i];
+        row.thread = remap->threads[row.thread];
+        row.name = carry_string(remap, row.name);
+        row.text = carry_string(remap, row.text);
+        remap->failed |= recording_add_mark(result, &row) == UINT32_MAX;
     }
 }
 

@@ -3,36 +3,39 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "analyse/region_stack.h"
 #include "base/err.h"
 #include "store/recording.h"
 
-/* What is open in a thread. */
 struct walk {
     const struct recording *recording;
-    struct regions_row *rows; /* by region */
-    uint32_t *open;           /* events that began a region, the innermost last */
-    uint32_t *nested;         /* by region: how often it is open */
-    uint32_t depth;
+    struct regions_row *rows;  /* by region */
+    struct region_stack stack; /* what is open in a thread */
+    uint32_t *nested;          /* by region: how often it is open */
 };
 
 static void forget_open(struct walk *walk)
 {
-    while (walk->depth)
-        walk->nested[walk->recording->region_events[walk->open[--walk->depth]].region]--;
+    struct region_stack *stack = &walk->stack;
+    while (stack->depth)
+        walk->nested[walk->recording->region_events[stack->open[--stack->depth]].region]--;
 }
 
 static void begin(struct walk *walk, uint32_t event)
 {
     const struct region_event_row *row = &walk->recording->region_events[event];
-    walk->open[walk->depth++] = event;
+    region_stack_begin(&walk->stack, event);
     walk->nested[row->region]++;
 }
 
-static void end(struct walk *walk, const struct region_event_row *end)
+static void end(struct walk *walk, uint32_t event)
 {
-    if (!walk->depth)
+    uint32_t place = region_stack_find(&walk->stack, event);
+    if (place == REGION_STACK_NONE)
         return;
-    const struct region_event_row *begin = &walk->recording->region_events[walk->open[--walk->depth]];
+    const struct region_event_row *events = walk->recording->region_events;
+    const struct region_event_row *begin = &events[walk->stack.open[place]], *end = &events[event];
+    region_stack_remove(&walk->stack, place);
     struct regions_row *row = &walk->rows[begin->region];
     row->count++;
     row->most = row->count == 1 || begin->value > row->most ? begin->value : row->most;
@@ -52,7 +55,7 @@ static void add_up(struct walk *walk)
         if (events[i].region)
             begin(walk, i);
         else
-            end(walk, &events[i]);
+            end(walk, i);
     }
 }
 
@@ -80,8 +83,7 @@ int regions_build(const struct recording *recording, struct regions *regions, st
     *regions = (struct regions){0};
     walk.rows = calloc((size_t)recording->regions_count + 1, sizeof *walk.rows);
     walk.nested = calloc((size_t)recording->regions_count + 1, sizeof *walk.nested);
-    walk.open = malloc(((size_t)recording->region_events_count + 1) * sizeof *walk.open);
-    bool is_whole = walk.rows && walk.nested && walk.open;
+    bool is_whole = walk.rows && walk.nested && region_stack_init(&walk.stack, recording, err) == 0;
     if (is_whole) {
         add_up(&walk);
         regions->rows = walk.rows;
@@ -90,7 +92,7 @@ int regions_build(const struct recording *recording, struct regions *regions, st
         free(walk.rows);
     }
     free(walk.nested);
-    free(walk.open);
+    region_stack_clear(&walk.stack);
     return is_whole ? 0 : err_set(err, "out of memory while adding regions up");
 }
 

@@ -26,6 +26,11 @@ static struct series as_series(const struct recording *recording, const struct c
     return (struct series){.kind = counter->kind, .scale = is_time ? 1 : 1e9};
 }
 
+double series_value(const struct series *series, const struct series_row *row)
+{
+    return series->kind == COUNTER_REAL ? recording_real(row->value) : (double)row->value;
+}
+
 struct series series_of(const struct recording *recording, uint32_t counter)
 {
     struct series series = as_series(recording, &recording->counters[counter]);
@@ -51,12 +56,20 @@ static int64_t difference(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
+/* The same of values of that kind, whose zero is zero in both. */
+static int64_t step_between(uint8_t kind, int64_t before, int64_t after)
+{
+    if (kind != COUNTER_REAL)
+        return difference(after, before);
+    return recording_real_bits(recording_real(after) - recording_real(before));
+}
+
 /* The steps of one level: by how much the sum of all changes at each of its points. */
 static uint32_t put_steps(const struct series *series, struct series_row *steps)
 {
     for (uint32_t i = 0; i < series->count; i++) {
         steps[i] = series->rows[i];
-        steps[i].value = difference(steps[i].value, i ? series->rows[i - 1].value : 0);
+        steps[i].value = step_between(series->kind, i ? series->rows[i - 1].value : 0, steps[i].value);
     }
     if (!series->count)
         return 0;
@@ -66,7 +79,7 @@ static uint32_t put_steps(const struct series *series, struct series_row *steps)
         series->count > 1 ? (last->time_ns - series->rows[0].time_ns) / (series->count - 1) : 0;
     steps[series->count] = *last;
     steps[series->count].time_ns += last->time_ns < UINT64_MAX - usual_ns ? usual_ns + 1 : 0;
-    steps[series->count].value = difference(0, last->value);
+    steps[series->count].value = step_between(series->kind, last->value, 0);
     return series->count + 1;
 }
 
@@ -76,12 +89,12 @@ static bool is_named(const struct recording *recording, uint32_t counter, const 
 }
 
 /* Steps up to the last point become their running sum; those of one instant are one point. */
-static uint32_t add_up(struct series_row *steps, uint32_t count, uint64_t last_ns)
+static uint32_t add_up(uint8_t kind, struct series_row *steps, uint32_t count, uint64_t last_ns)
 {
     uint32_t kept = 0;
     int64_t sum = 0;
     for (uint32_t i = 0; i < count && steps[i].time_ns <= last_ns; i++) {
-        sum = difference(sum, difference(0, steps[i].value));
+        sum = step_between(kind, step_between(kind, steps[i].value, 0), sum);
         if (kept && steps[kept - 1].time_ns == steps[i].time_ns)
             kept--;
         steps[kept] = steps[i];
@@ -91,12 +104,13 @@ static uint32_t add_up(struct series_row *steps, uint32_t count, uint64_t last_n
 }
 
 /* Levels hold until the next point of their process. */
-static uint32_t sum_levels(const struct recording *recording, const char *name, struct series_row *rows)
+static uint32_t sum_levels(const struct recording *recording, const char *name, uint8_t kind,
+                           struct series_row *rows)
 {
     uint32_t count = 0;
     uint64_t last_ns = 0;
     for (uint32_t i = 1; i < recording->counters_count; i++) {
-        if (!is_named(recording, i, name))
+        if (!is_named(recording, i, name) || recording->counters[i].kind != kind)
             continue;
         struct series one = series_of(recording, i);
         if (one.count && one.rows[one.count - 1].time_ns > last_ns)
@@ -104,7 +118,7 @@ static uint32_t sum_levels(const struct recording *recording, const char *name, 
         count += put_steps(&one, rows + count);
     }
     qsort(rows, count, sizeof *rows, by_time);
-    return add_up(rows, count, last_ns);
+    return add_up(kind, rows, count, last_ns);
 }
 
 /* A process begins or ends to grow at that rate. */
@@ -163,7 +177,7 @@ static int sum_sums(const struct recording *recording, const char *name, struct 
         return err_set(err, "out of memory");
     for (uint32_t i = 1; i < recording->counters_count; i++) {
         const struct series one = series_of(recording, i);
-        if (is_named(recording, i, name))
+        if (is_named(recording, i, name) && recording->counters[i].kind == COUNTER_SUM)
             bend_count += put_bends(&one, bends + bend_count);
     }
     qsort(bends, bend_count, sizeof *bends, by_bend);
@@ -181,12 +195,12 @@ int series_sum(const struct recording *recording, const char *name, struct serie
     *rows = malloc(room * sizeof **rows);
     if (!*rows)
         return err_set(err, "out of memory");
-    for (uint32_t i = 1; i < recording->counters_count; i++)
+    for (uint32_t i = recording->counters_count; i-- > 1;)
         if (is_named(recording, i, name))
             *series = as_series(recording, &recording->counters[i]);
     series->rows = *rows;
     if (series->kind != COUNTER_SUM)
-        series->count = sum_levels(recording, name, *rows);
+        series->count = sum_levels(recording, name, series->kind, *rows);
     else if (sum_sums(recording, name, *rows, &series->count, err) < 0) {
         free(*rows);
         *rows = NULL;
@@ -211,7 +225,7 @@ static struct piece piece_at(const struct series *series, uint32_t index)
 {
     const struct series_row *row = &series->rows[index];
     bool is_last = index + 1 == series->count;
-    struct piece piece = {row->time_ns, is_last ? row->time_ns : row[1].time_ns, (double)row->value};
+    struct piece piece = {row->time_ns, is_last ? row->time_ns : row[1].time_ns, series_value(series, row)};
     if (series->kind != COUNTER_SUM)
         return piece;
     double length_ns = (double)(piece.end_ns - piece.begin_ns);
@@ -277,7 +291,7 @@ const char *series_memory_name(const struct recording *recording)
     static const char *const names[] = {"rss", "pss", "uss", "heap"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         for (uint32_t i = 1; i < recording->counters_count; i++)
-            if (is_named(recording, i, names[n]))
+            if (is_named(recording, i, names[n]) && recording->counters[i].kind != COUNTER_REAL)
                 return names[n];
     return NULL;
 }

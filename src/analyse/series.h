@@ -25,6 +25,8 @@ struct series {
     double scale; /* of a sum: what a growth by one in a nanosecond is */
 };
 
+/* What a row of it says, as a number. */
+double series_value(const struct series *series, const struct series_row *row);
 struct series series_of(const struct recording *recording, uint32_t counter);
 /* All counters of that name as one: levels of processes that run at the same time added up, sums of all. Free `rows` in
  * the end; NULL and an empty series when there is none. */

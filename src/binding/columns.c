@@ -94,7 +94,13 @@ static const struct column columns_of_region_event[] = {
     COLUMN(region_event_row, value),
     COLUMN(region_event_row, thread),
     COLUMN(region_event_row, region),
+    COLUMN(region_event_row, ends),
+    COLUMN(region_event_row, back),
     {0},
+};
+
+static const struct column columns_of_mark[] = {
+    COLUMN(mark_row, time_ns), COLUMN(mark_row, thread), COLUMN(mark_row, name), COLUMN(mark_row, text), {0},
 };
 
 static const struct column columns_of_heap[] = {
@@ -286,6 +292,7 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
         {"regions", recording->regions, recording->regions_count, sizeof(struct region), columns_of_region},
         {"region_events", recording->region_events, recording->region_events_count,
          sizeof(struct region_event_row), columns_of_region_event},
+        {"marks", recording->marks, recording->marks_count, sizeof(struct mark_row), columns_of_mark},
         {"heap", recording->heap, recording->heap_count, sizeof(struct heap_row), columns_of_heap},
         {"heap_sizes", recording->heap_sizes, recording->heap_sizes_count, sizeof(struct heap_size_row),
          columns_of_heap_size},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/region_stack.h"
 #include "analyse/series.h"
 #include "base/err.h"
 #include "export/stream.h"
@@ -71,20 +72,21 @@ static int put_regions(struct document *document, struct err *err)
 {
     const struct recording *recording = document->recording;
     const struct region_event_row *rows = recording->region_events;
-    uint32_t depth = 0, *open = malloc(((size_t)recording->region_events_count + 1) * sizeof *open);
-    if (!open)
-        return err_set(err, "not enough memory for the functions");
+    struct region_stack stack;
+    if (region_stack_init(&stack, recording, err) < 0)
+        return -1;
     for (uint32_t i = 0; i < recording->region_events_count; i++) {
         if (i && rows[i].thread != rows[i - 1].thread)
-            depth = 0;
+            stack.depth = 0;
+        uint32_t place = rows[i].region ? REGION_STACK_NONE : region_stack_find(&stack, i);
         if (rows[i].region)
-            open[depth++] = i;
-        else if (depth--)
-            put_region(document, &rows[open[depth]], &rows[i], depth);
-        else
-            depth = 0;
+            region_stack_begin(&stack, i);
+        if (place == REGION_STACK_NONE)
+            continue;
+        put_region(document, &rows[stack.open[place]], &rows[i], place);
+        region_stack_remove(&stack, place);
     }
-    free(open);
+    region_stack_clear(&stack);
     return 0;
 }
 

@@ -105,7 +105,7 @@ static int put_growth(const struct recording *recording, const char *name, struc
     int result = points ? 0 : err_set(err, "out of memory");
     for (uint32_t i = 0; points && i < series.count; i++)
         points[i] = (struct chart_point){.time_s = (double)(rows[i].time_ns - rows[0].time_ns) / 1e9,
-                                         .value = (double)rows[i].value};
+                                         .value = series_value(&series, &rows[i])};
     if (points)
         result = trend_fit(points, series.count, &trend, err);
     if (trend.found && trend.low > 0 && trend.to_s - trend.from_s >= LEAK_S)

@@ -218,10 +218,11 @@ static enum outcome read_symbol(struct decode *decode, struct rows *rows, const 
 static enum outcome read_counter(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     uint32_t process = decode_rows_find(&decode->processes, values[2]);
-    struct counter counter = {.name = (uint32_t)values[0],
-                              .unit = (uint32_t)values[1],
-                              .process = process == IDS_UNKNOWN ? 0 : process,
-                              .kind = values[3] == COUNTER_SUM ? COUNTER_SUM : COUNTER_LEVEL};
+    struct counter counter = {
+        .name = (uint32_t)values[0],
+        .unit = (uint32_t)values[1],
+        .process = process == IDS_UNKNOWN ? 0 : process,
+        .kind = values[3] == COUNTER_SUM || values[3] == COUNTER_REAL ? (uint8_t)values[3] : COUNTER_LEVEL};
     if (!may_define(&decode->counters, rows))
         return ROW_WRONG;
     return define_next(decode, &decode->counters, rows, recording_add_counter(decode->recording, &counter));
@@ -270,7 +271,8 @@ static const struct table {
     {RECORD_HEAP, "dutuuuuuuuu", decode_data_heap},
     {RECORD_HEAP_SIZES, "uuu", decode_data_heap_size},
     {RECORD_SERIES, "tt", decode_data_series},
-    {RECORD_REGION_EVENTS, "twt", decode_data_region_event},
+    {RECORD_REGION_EVENTS, "twtww", decode_data_region_event},
+    {RECORD_MARKS, "tss", decode_data_mark},
     {RECORD_FUNCTIONS, "duuuu", decode_data_function},
     {RECORD_EDGES, "dwuuuu", decode_data_edge},
 };
@@ -341,6 +343,7 @@ static struct ids *named_by_key(struct decode *decode, uint64_t tag)
     case RECORD_FREES:
     case RECORD_HEAP:
     case RECORD_REGION_EVENTS:
+    case RECORD_MARKS:
         return &decode->threads;
     case RECORD_HEAP_SIZES:
         return &decode->processes;

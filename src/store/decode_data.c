@@ -124,12 +124,24 @@ enum outcome decode_data_series(struct decode *decode, struct rows *rows, const 
 enum outcome decode_data_region_event(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     uint32_t region = decode_rows_find(&decode->regions, values[1]);
+    uint32_t ends = decode_rows_find(&decode->regions, values[3]);
     if (rows->columns < 2)
         return ROW_WRONG;
-    if (region == IDS_UNKNOWN || rows->orphaned)
+    if (region == IDS_UNKNOWN || ends == IDS_UNKNOWN || rows->orphaned)
         return ROW_ORPHANED;
-    struct region_event_row row = {values[0], (int64_t)values[2], (uint32_t)rows->key, region};
+    struct region_event_row row = {values[0], (int64_t)values[2], (uint32_t)rows->key,
+                                   region,    region ? 0 : ends,  (uint32_t)values[4]};
     return decode_rows_added(decode, recording_add_region_event(decode->recording, &row));
+}
+
+enum outcome decode_data_mark(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    struct mark_row row = {values[0], (uint32_t)rows->key, (uint32_t)values[1], (uint32_t)values[2]};
+    if (rows->columns < 3)
+        return ROW_WRONG;
+    if (rows->orphaned)
+        return ROW_ORPHANED;
+    return decode_rows_added(decode, recording_add_mark(decode->recording, &row));
 }
 
 static uint8_t known_allocator(uint64_t number)

@@ -286,6 +286,7 @@ void follow_release(struct follow *follow)
     recording->samples_count = 0;
     recording->series_count = 0;
     recording->region_events_count = 0;
+    recording->marks_count = 0;
     recording->heap_count = 0;
     recording->heap_sizes_count = 0;
     recording->allocations_count = 0;

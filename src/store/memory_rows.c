@@ -171,13 +171,21 @@ static int compare_events(const void *a, const void *b, void *context)
     return 0;
 }
 
-/* Stable, since a region may begin and end in one nanosecond. */
-static int order_events(struct recording *recording, struct err *err)
+static int compare_marks(const void *a, const void *b, void *context)
 {
-    struct region_event_row *rows = recording->region_events;
-    for (uint32_t i = 1; i < recording->region_events_count; i++)
-        if (compare_events(&rows[i - 1], &rows[i], NULL) > 0)
-            return sort_rows(rows, recording->region_events_count, sizeof *rows, compare_events, NULL, err);
+    (void)context;
+    const struct mark_row *left = a, *right = b;
+    COMPARE(left, right, thread);
+    COMPARE(left, right, time_ns);
+    return 0;
+}
+
+/* Stable, since a region may begin and end in one nanosecond. */
+static int order_stably(void *rows, uint32_t count, size_t size, sort_compare *compare, struct err *err)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (compare((char *)rows + (i - 1) * size, (char *)rows + i * size, NULL) > 0)
+            return sort_rows(rows, count, size, compare, NULL, err);
     return 0;
 }
 
@@ -187,7 +195,10 @@ int memory_rows_order(struct recording *recording, struct err *err)
     sort(recording->heap, recording->heap_count, sizeof *recording->heap, compare_heap);
     add_up_sizes(recording);
     add_up_lines(recording);
-    if (order_events(recording, err) < 0)
+    if (order_stably(recording->region_events, recording->region_events_count,
+                     sizeof *recording->region_events, compare_events, err) < 0 ||
+        order_stably(recording->marks, recording->marks_count, sizeof *recording->marks, compare_marks, err) <
+            0)
         return -1;
     return order_allocations(recording, err);
 }

@@ -45,6 +45,7 @@ void recording_clear(struct recording *recording)
     free(recording->counters);
     free(recording->regions);
     free(recording->region_events);
+    free(recording->marks);
     free(recording->series);
     free(recording->heap);
     free(recording->heap_sizes);
@@ -177,6 +178,11 @@ uint32_t recording_add_region(struct recording *recording, const struct region *
 uint32_t recording_add_region_event(struct recording *recording, const struct region_event_row *row)
 {
     return APPEND(recording, region_events, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_mark(struct recording *recording, const struct mark_row *row)
+{
+    return APPEND(recording, marks, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/strings.h"
@@ -150,6 +151,7 @@ struct sample_row {
 enum counter_kind {
     COUNTER_LEVEL = 1, /* what it was at that time: bytes resident */
     COUNTER_SUM = 2,   /* only grows, and is shown as a rate: nanoseconds of CPU */
+    COUNTER_REAL = 3,  /* a level that the program tells: values are the bits of a double (recording_real) */
 };
 struct counter {
     uint32_t name;    /* string: "rss", "cpu", "heap" */
@@ -162,6 +164,21 @@ struct series_row {
     int64_t value;
     uint32_t counter;
 };
+
+/* The value of a COUNTER_REAL, from the row to what it says and back. */
+static inline double recording_real(int64_t value)
+{
+    double real;
+    memcpy(&real, &value, sizeof real);
+    return real;
+}
+
+static inline int64_t recording_real_bits(double real)
+{
+    int64_t value;
+    memcpy(&value, &real, sizeof value);
+    return value;
+}
 
 /* Who gave a block of memory. */
 enum heap_allocator {
@@ -234,11 +251,20 @@ struct region {
     uint32_t code;  /* the function that it is; 0 = none */
     uint32_t color; /* 0xRRGGBB and 0x1000000 = chosen; 0 = not */
 };
-/* A region begins, or (region 0) the innermost one that is open in the thread ends. */
+/* A region begins, or (region 0) one that is open in the thread ends: of those that are `ends` (0 = whatever they are) the
+ * innermost but for `back`. Tasks take turns on a thread: what begins last need not end first. analyse/region_stack.h pairs
+ * them. */
 struct region_event_row {
     uint64_t time_ns;
     int64_t value; /* what was measured then, such as bytes of memory; 0 = nothing */
     uint32_t thread, region;
+    uint32_t ends, back; /* of an end */
+};
+/* An instant that has a name. */
+struct mark_row {
+    uint64_t time_ns;
+    uint32_t thread;
+    uint32_t name, text; /* strings; the text may be 0 */
 };
 
 /* Something worth telling: what was lost, refused, switched off. */
@@ -316,6 +342,7 @@ struct recording {
     RECORDING_ARRAY(struct series_row, series);              /* by counter, then time */
     RECORDING_ARRAY(struct region, regions);                 /* [0] = none */
     RECORDING_ARRAY(struct region_event_row, region_events); /* by thread, then time */
+    RECORDING_ARRAY(struct mark_row, marks);                 /* likewise */
     RECORDING_ARRAY(struct heap_row, heap);                  /* by thread, node, allocator, then time */
     RECORDING_ARRAY(struct heap_size_row, heap_sizes);
     RECORDING_ARRAY(struct allocation_row, allocations); /* by time */
@@ -351,6 +378,7 @@ uint32_t recording_add_counter(struct recording *recording, const struct counter
 uint32_t recording_add_series(struct recording *recording, const struct series_row *row);
 uint32_t recording_add_region(struct recording *recording, const struct region *region);
 uint32_t recording_add_region_event(struct recording *recording, const struct region_event_row *row);
+uint32_t recording_add_mark(struct recording *recording, const struct mark_row *row);
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row);
 uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row);
 uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row);

@@ -199,7 +199,15 @@ static void put_regions(struct writer *writer, const struct recording *from, con
         struct region_event_row row = from->region_events[i];
         row.thread = shifted(row.thread, to->thread_shift);
         row.region = to->regions[row.region];
+        row.ends = to->regions[row.ends];
         writer_region_event(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->marks_count; i++) {
+        struct mark_row row = from->marks[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.name = to->strings[row.name];
+        row.text = to->strings[row.text];
+        writer_mark(writer, &row);
     }
 }
 

@@ -438,11 +438,21 @@ static bool begin_data(struct writer *writer, uint32_t thread, uint32_t node)
 void writer_region_event(struct writer *writer, const struct region_event_row *row)
 {
     if (!begin_data(writer, row->thread, 0) ||
-        !knows(writer, "region", row->region, writer->known.regions_count))
+        !knows(writer, "region", row->region, writer->known.regions_count) ||
+        !knows(writer, "region", row->ends, writer->known.regions_count))
         return;
     gather_time(&writer->gather, RECORD_KIND_EVENTS, row->time_ns);
     gather_row(&writer->gather, GATHER_REGION_EVENTS, row->thread,
-               (uint64_t[]){row->time_ns, row->region, (uint64_t)row->value});
+               (uint64_t[]){row->time_ns, row->region, (uint64_t)row->value, row->ends, row->back});
+}
+
+void writer_mark(struct writer *writer, const struct mark_row *row)
+{
+    const uint32_t strings[] = {row->name, row->text};
+    if (!begin_data(writer, row->thread, 0) || !knows_strings(writer, strings, 2))
+        return;
+    gather_time(&writer->gather, RECORD_KIND_EVENTS, row->time_ns);
+    gather_row(&writer->gather, GATHER_MARKS, row->thread, (uint64_t[]){row->time_ns, row->name, row->text});
 }
 
 void writer_heap(struct writer *writer, const struct heap_row *row)

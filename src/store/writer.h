@@ -44,7 +44,7 @@ uint32_t writer_node(struct writer *writer, const struct node *node);
 uint32_t writer_process(struct writer *writer, const struct process *process); /* always a new id */
 uint32_t writer_thread(struct writer *writer, const struct thread *thread);    /* always a new id */
 /* What may meet the same thread of a process as another of them. */
-enum writer_collector { WRITER_CALLS, WRITER_SAMPLES, WRITER_HEAP };
+enum writer_collector { WRITER_CALLS, WRITER_SAMPLES, WRITER_HEAP, WRITER_EVENTS };
 /* The id that another collector has given the thread, by its process and tid, else a new one. A collector that meets the
  * same tid again means another thread. */
 uint32_t writer_met_thread(struct writer *writer, enum writer_collector collector,
@@ -76,6 +76,7 @@ void writer_series(struct writer *writer, const struct series_row *row);
 uint32_t writer_region(struct writer *writer, const struct region *region); /* equal ones: equal id */
 /* Times of one thread rise; those of several threads may come mixed, at the cost of longer records. */
 void writer_region_event(struct writer *writer, const struct region_event_row *row);
+void writer_mark(struct writer *writer, const struct mark_row *row); /* likewise */
 void writer_heap(struct writer *writer, const struct heap_row *row);
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
 /* A thread's in the order in which they happened, frees too. */

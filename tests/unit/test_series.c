@@ -247,6 +247,59 @@ static void regions_lie_below_those_that_they_are_in(void **state)
     recording_clear(&recording);
 }
 
+static void add_end(struct recording *recording, uint64_t time_ns, uint32_t ends, uint32_t back)
+{
+    recording_add_region_event(
+        recording, &(struct region_event_row){.time_ns = time_ns, .thread = 1, .ends = ends, .back = back});
+}
+
+/* Two tasks are in 1 and end in the order in which they began; what ends and never began ends nothing. */
+static void regions_of_tasks_end_out_of_turn(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct time_order order;
+    add_event(&recording, 100, 1, 1);
+    add_event(&recording, 200, 1, 1);
+    add_event(&recording, 250, 1, 2);
+    add_end(&recording, 300, 1, 1);
+    add_end(&recording, 350, 3, 0);
+    add_end(&recording, 360, 1, 1);
+    add_end(&recording, 400, 1, 0);
+    add_end(&recording, 500, 2, 0);
+    assert_int_equal(region_order_build(&recording, 1, 0, 1000, 1000, &order, NULL), 0);
+    const struct time_order_row expected[] = {{100, 300, 1, 0}, {200, 400, 1, 1}, {250, 500, 2, 2}};
+    assert_int_equal(order.count, 3);
+    assert_memory_equal(order.rows, expected, sizeof expected);
+    time_order_clear(&order);
+    recording_clear(&recording);
+}
+
+/* Doubles, of two processes at the same time, beside a counter of the same name that is none. */
+static void what_a_program_counts_may_be_a_fraction(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct series_row *rows;
+    struct series series;
+    assert_int_equal(recording_init(&recording, NULL), 0);
+    uint32_t name = strings_intern_text(&recording.strings, "residual");
+    for (uint32_t i = 0; i < 3; i++)
+        recording_add_counter(&recording,
+                              &(struct counter){.name = name, .kind = i < 2 ? COUNTER_REAL : COUNTER_LEVEL});
+    recording_add_series(&recording, &(struct series_row){100, recording_real_bits(0.25), 1});
+    recording_add_series(&recording, &(struct series_row){300, recording_real_bits(-1e-9), 1});
+    recording_add_series(&recording, &(struct series_row){200, recording_real_bits(0.5), 2});
+    recording_add_series(&recording, &(struct series_row){200, 77, 3});
+    series = series_of(&recording, 1);
+    assert_true(series_summarise(&series).least == -1e-9 && series_summarise(&series).most == 0.25);
+    assert_int_equal(series_sum(&recording, "residual", &rows, &series, NULL), 0);
+    assert_true(series_summarise(&series).most == 0.75);
+    free(rows);
+    assert_null(series_memory_name(&recording));
+    recording_clear(&recording);
+}
+
 /* A thousand of 1 ns in 10 columns, one of them longer and of another name: few rectangles, none dropped. */
 static void regions_thinner_than_a_pixel_are_drawn_together(void **state)
 {
@@ -323,6 +376,8 @@ int main(void)
         cmocka_unit_test(mprof_files_are_read),
         cmocka_unit_test(functions_of_mprof_are_regions),
         cmocka_unit_test(regions_lie_below_those_that_they_are_in),
+        cmocka_unit_test(regions_of_tasks_end_out_of_turn),
+        cmocka_unit_test(what_a_program_counts_may_be_a_fraction),
         cmocka_unit_test(regions_thinner_than_a_pixel_are_drawn_together),
         cmocka_unit_test(mprof_files_come_back_as_they_were),
         cmocka_unit_test(what_is_no_mprof_file_is_not_taken_for_one),
