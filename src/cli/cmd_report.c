@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/chosen.h"
 #include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
 #include "analyse/series.h"
@@ -25,7 +26,7 @@
 #include "store/recording.h"
 
 struct values {
-    struct option_list sort, restrictions;
+    struct option_list sort, restrictions, modules;
     bool reverse;
     const char *limit;
     bool callers, callees, tree, bottom_up;
@@ -84,6 +85,7 @@ static const struct option options[] = {
     {"depth", 0, OPTION_NUMBER, "N", FIELD(depth), NULL, "Cut a tree N calls deep."},
     {"process", 0, OPTION_TEXT, "PID", FIELD(process), NULL, "Only this process."},
     {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
+    {"module", 0, OPTION_LIST, "NAME", FIELD(modules), NULL, SELECTION_OPTIONS_MODULE_HELP},
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
@@ -278,15 +280,13 @@ static int put_csv(const struct recording *recording, struct report_options *rep
     return result;
 }
 
-static int put_report(const struct values *values, struct recording *recording, struct report_options *report,
-                      struct bytes *out, struct err *err)
+static int put_report(const struct values *values, const struct recording *recording,
+                      struct report_options *report, struct bytes *out, struct err *err)
 {
     if (choose(values, recording, report, err) < 0)
         return -1;
     if (values->json)
         return report_json_put(recording, &report->selection, out, err);
-    if (!values->csv && sources_load(recording, report->name) < 0)
-        return err_set(err, "not enough memory for the sources");
     return values->csv ? put_csv(recording, report, out, err) : report_text_put(recording, report, out, err);
 }
 
@@ -304,9 +304,19 @@ static int report_one(const struct values *values, struct recording *recording, 
                       struct bytes *out, struct err *err)
 {
     struct report_options report = {.terminal = terminal_for(values), .name = name};
+    const struct option_list *modules = &values->modules;
+    struct chosen chosen = {0};
     if (native_stacks_name(recording, values->internals, err) < 0)
         return -1;
-    return put_report(values, recording, &report, out, err);
+    if (!values->csv && !values->json && sources_load(recording, report.name) < 0)
+        return err_set(err, "not enough memory for the sources");
+    if (!modules->count)
+        return put_report(values, recording, &report, out, err);
+    int result = selection_options_modules(modules->items, modules->count, recording, &chosen, err);
+    if (result == 0)
+        result = put_report(values, &chosen.recording, &report, out, err);
+    chosen_clear(&chosen);
+    return result;
 }
 
 /* Memory of several runs over time is not summed: they were not at the same time. */
@@ -407,6 +417,7 @@ const struct command command_report = {
                 "sonde report --callers -r 'loads' out.prof\twho called functions whose name matches\n"
                 "sonde report --sort leaked --by line m.sonde\tlines whose memory was never freed\n"
                 "sonde report -z s.lprof*\tas python -m line_profiler -z, the files of all ranks summed\n"
+                "sonde report --module numpy --tree run.sonde\twhat leads to numpy, and what it takes\n"
                 "sonde report --by module cpu_*.prof\tthe sum of many files, by module",
     .options = options,
     .defaults = &defaults,

@@ -5,8 +5,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "analyse/chosen.h"
 #include "analyse/series.h"
 #include "analyse/tree.h"
+#include "base/bytes.h"
 #include "base/err.h"
 #include "store/recording.h"
 
@@ -53,4 +55,29 @@ int selection_options_choose(const char *measure, const char *range, const struc
     if (measure_is_memory(selection->measure) && !measure_has_memory(recording))
         return err_set(err, "the recording knows nothing of memory: 'sonde mem' records it");
     return range ? choose_range(range, recording, selection, err) : 0;
+}
+
+static int join(const char *const *modules, size_t count, const struct recording *recording,
+                struct bytes *lines, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!chosen_has_module(recording, modules[i]))
+            return err_set(err, "no module '%s' in the recording: 'sonde report --by module' lists them",
+                           modules[i]);
+        bytes_putf(lines, "%s\n", modules[i]);
+    }
+    bytes_put_u8(lines, 0);
+    return lines->failed ? err_set(err, "not enough memory for the modules") : 0;
+}
+
+int selection_options_modules(const char *const *modules, size_t count, const struct recording *recording,
+                              struct chosen *chosen, struct err *err)
+{
+    struct bytes lines = {0};
+    int result = join(modules, count, recording, &lines, err);
+    if (result == 0)
+        result =
+            chosen_build(recording, (struct chosen_by){.modules = (const char *)lines.data}, chosen, err);
+    bytes_clear(&lines);
+    return result;
 }

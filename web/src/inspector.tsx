@@ -11,7 +11,7 @@ import { amount, countWord, figure, wholeWords } from "./measure";
 import { functionName, Place, shortName } from "./names";
 import { count, perCent, time } from "./numbers";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
-import { arrangement, recordings, selected, selection, showSource, titleOf, view } from "./state";
+import { arrangement, MODULE_WORDS, modules, recordings, selected, selection, showSource, titleOf, toggleModule, view } from "./state";
 
 const MOST = 12;
 /** Whoever walks through functions sees their figures at once, lines and threads of the one that they stop at. */
@@ -155,6 +155,7 @@ function Figures({ table, row }: { table: Functions; row: number }): JSX.Element
 function Links({ recording, code }: { recording: Recording; code: number }): JSX.Element {
   const { codes } = recording;
   const file = codes.file(code);
+  const module = codes.module(code);
   const [copied, setCopied] = useState(false);
   const around = () => {
     arrangement.value = "sandwich";
@@ -173,6 +174,11 @@ function Links({ recording, code }: { recording: Recording; code: number }): JSX
       <button type="button" onClick={() => (view.value = "table")}>
         Table
       </button>
+      {module && (
+        <button type="button" aria-pressed={modules.value.includes(module)} title={`${shortName(module)}: ${MODULE_WORDS} (m)`} onClick={() => toggleModule(module)}>
+          Module
+        </button>
+      )}
       <button
         type="button"
         title="copy name and place"

@@ -1,7 +1,7 @@
 // The keyboard. A view may listen for more through `viewKeys`.
 
 import { selectMatch } from "./functions";
-import { fold, idle, own, percent, search, selected, range, view } from "./state";
+import { fold, idle, modules, own, percent, range, recording, search, selected, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 import { signal } from "@preact/signals";
 
@@ -16,9 +16,10 @@ export const KEYS: Key[] = [
   { keys: "← → ↑ ↓, W A S D, + −", words: "move and zoom" },
   { keys: "Page Home End", words: "through rows and lines" },
   { keys: "Enter", words: "zoom to the selection; in the table, its source" },
-  { keys: "Esc", words: "the whole; then forget search, range and selection" },
+  { keys: "Esc", words: "the whole; then forget search, range, modules and selection" },
   { keys: "t", words: "amounts or per cent" },
   { keys: "h", words: "hide library frames" },
+  { keys: "m", words: "only stacks through the selection's module" },
   { keys: "i", words: "show idle threads" },
   { keys: "r", words: "merge recursion" },
   { keys: "c", words: "copy the stack" },
@@ -39,7 +40,13 @@ function escape(): void {
   if (helpShown.value) helpShown.value = false;
   else if (search.value) search.value = "";
   else if (range.value) range.value = null;
+  else if (modules.value.length) modules.value = [];
   else selected.value = 0;
+}
+
+function moduleOfSelection(): void {
+  const name = selected.value ? recording.value?.codes.module(selected.value) : "";
+  if (name) toggleModule(name);
 }
 
 const ACTIONS: Record<string, () => void> = {
@@ -51,6 +58,7 @@ const ACTIONS: Record<string, () => void> = {
   h: () => (own.value = !own.value),
   i: () => (idle.value = !idle.value),
   r: () => (fold.value = !fold.value),
+  m: moduleOfSelection,
   Escape: escape,
 };
 

@@ -5,7 +5,7 @@ import { computed } from "@preact/signals";
 
 import type { Amount, Share } from "./answer";
 import { bytes, count, perCent, time } from "./numbers";
-import { BLOCKS_OF, percent, process, range, shownMeasure, thread } from "./state";
+import { BLOCKS_OF, modules, percent, process, range, shownMeasure, thread } from "./state";
 
 interface Measure {
   name: string;
@@ -63,6 +63,6 @@ export function measureWords(): string {
 
 /** What shares are of: "12.4 s", and when not all is shown, that. */
 export function wholeWords(whole: Amount): string {
-  const part = (range.value && !memoryMeasure.value) || thread.value || process.value ? "in the selection" : "";
+  const part = (range.value && !memoryMeasure.value) || thread.value || process.value || modules.value.length ? "in the selection" : "";
   return [amount(whole), measureWords(), part].filter(Boolean).join(" ");
 }

@@ -10,7 +10,7 @@ import { MEMORY, memoryMeasure } from "./measure";
 import { shortName } from "./names";
 import { bytes, count, distance } from "./numbers";
 import type { Recording, Summary } from "./recording";
-import { measure, range, selection, showSource, view } from "./state";
+import { measure, modules, range, selection, showSource, view } from "./state";
 
 const TOP = 12;
 /** Of the picture of usage, in its own units; it is stretched to the page's width. */
@@ -231,7 +231,7 @@ function lineOf({ codes }: Recording, code: number, line: number): string {
 
 function Sizes({ memory }: { memory: Memory }): JSX.Element | null {
   const { from, count: counts, bytes: sums } = memory.sizes;
-  if (!from.length || range.value) return null;
+  if (!from.length || range.value || modules.value.length) return null; // known of whole processes alone
   const most = Math.max(...counts);
   return (
     <section>

@@ -12,8 +12,8 @@ import { shortName } from "./names";
 import { count, distance, perCent, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
-import { busy, dark, engine, idle, opening, own, problem, process, range, recording, recordings } from "./state";
-import { search, selected, showRecording, taken, theme, thread, titleOf, view } from "./state";
+import { busy, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording, recordings } from "./state";
+import { search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -131,6 +131,7 @@ function Tabs(): JSX.Element {
 
 interface Filter {
   words: string;
+  why?: string;
   off(): void;
 }
 
@@ -142,6 +143,8 @@ function filters(shown: Recording): Filter[] {
   const ofProcess = processes.find(({ id }) => id === process.value);
   if (ofThread) found.push({ words: `thread ${ofThread.name} ${ofThread.tid}`, off: () => (thread.value = 0) });
   if (ofProcess) found.push({ words: `process ${ofProcess.pid}`, off: () => (process.value = 0) });
+  for (const name of modules.value)
+    found.push({ words: `through ${name}`, why: `${MODULE_WORDS}; Esc shows all`, off: () => toggleModule(name) });
   if (range.value)
     found.push({
       words: `${distance(begin_ns, range.value[0])} to ${distance(begin_ns, range.value[1])}`,
@@ -156,8 +159,8 @@ function Filters({ shown }: { shown: Recording }): JSX.Element | null {
   if (!found.length) return null;
   return (
     <div class="filters" role="status">
-      {found.map(({ words, off }) => (
-        <button type="button" key={words} aria-label={`${words}: switch off`} onClick={off}>
+      {found.map(({ words, why, off }) => (
+        <button type="button" key={words} title={why} aria-label={`${words}: switch off`} onClick={off}>
           <bdi>{shortName(words, 60)}</bdi> ✕
         </button>
       ))}

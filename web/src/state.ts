@@ -23,6 +23,8 @@ export const search = signal("");
 export const range = signal<[number, number] | null>(null);
 export const thread = signal(0);
 export const process = signal(0);
+/** Only stacks that pass through one of these are shown; none = all. */
+export const modules = signal<readonly string[]>([]);
 export const idle = signal(false);
 /** Frames of libraries are left out, their time is their callers'. */
 export const own = signal(false);
@@ -85,6 +87,7 @@ export const selection = computed(() => ({
   process: process.value,
   idle: idle.value,
   own: own.value,
+  modules: modules.value.join("\n"),
   begin_ns: range.value?.[0] ?? 0,
   end_ns: range.value?.[1] ?? 0,
   measure: shownMeasure.value,
@@ -109,6 +112,7 @@ export function showRecording(number: number): void {
     shown.value = number;
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
+    modules.value = [];
     sight.value = null;
     zoomed.value = "";
   });
@@ -123,6 +127,14 @@ export function showSource(code: number, at = 0): void {
     view.value = "source";
   });
 }
+
+/** Shows only what passes through a module, or through it as well as others; or no longer. */
+export function toggleModule(name: string): void {
+  const others = modules.value.filter((one) => one !== name);
+  modules.value = others.length < modules.value.length ? others : [...others, name];
+}
+
+export const MODULE_WORDS = "only stacks that pass through it: its time and that of what it calls, below its callers";
 
 /** Functions that the search text names; null = nothing is searched for. */
 export const matches = computed<Set<number> | null>(() => {
@@ -200,6 +212,7 @@ const KEPT: Kept<any>[] = [
   kept("t", range, readRange, rangeText),
   kept("thread", thread, number, numberText),
   kept("process", process, number, numberText),
+  kept("module", modules, (text) => text.split("\n").filter(Boolean).slice(0, 64), (value) => value.join("\n")),
   kept("idle", idle, flag, flagText),
   kept("own", own, flag, flagText),
   kept("fold", fold, flag, flagText),

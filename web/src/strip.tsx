@@ -12,7 +12,7 @@ import { placeCanvas } from "./canvas_place";
 import { ceilingOf, counterRange, counterValue, titleOfCounter, totalOf } from "./counters";
 import { distance } from "./numbers";
 import type { Counter, Figures, Recording } from "./recording";
-import { ask, dark, idle, problem, process, range, thread } from "./state";
+import { ask, dark, idle, modules, problem, process, range, thread } from "./state";
 
 const AXIS = 16;
 /** Samples come at random instants: in less time a column would show chance. */
@@ -79,7 +79,7 @@ function useActivity(recording: Recording): void {
     const all = whole(recording);
     if (!all || !recording.summary.timed) return;
     const columns = Math.round(Math.min(innerWidth, Math.max(60, (all[1] - all[0]) / COLUMN_NS)));
-    const chosen = { thread: thread.value, process: process.value, idle: idle.value };
+    const chosen = { thread: thread.value, process: process.value, idle: idle.value, modules: modules.value.join("\n") };
     let current = true;
     ask({ ask: "activity", recording: recording.number, columns, ...chosen }).then(
       (answer) => current && (activity.value = decode(answer, recording)),
@@ -88,7 +88,7 @@ function useActivity(recording: Recording): void {
     return () => {
       current = false;
     };
-  }, [recording, thread.value, process.value, idle.value]);
+  }, [recording, thread.value, process.value, idle.value, modules.value]);
 }
 
 function decode(answer: Answer, recording: Recording): Activity {

@@ -16,7 +16,7 @@ import type { Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, other, own, percent, onPrinting, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
+import { dark, engine, idle, keepChoice, matcher, modules, other, own, percent, onPrinting, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -425,6 +425,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
     other: pair.after.number,
     idle: idle.value,
     own: own.value,
+    modules: modules.value.join("\n"),
     measure: shownMeasure.value,
   };
   const difference = useAnswer(request, decode, [pair.before, pair.after]);

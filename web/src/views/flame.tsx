@@ -17,7 +17,7 @@ import { savePng, saveSvg } from "../picture_file";
 import { threadName, type Recording } from "../recording";
 import type { Layout, Window } from "../rectangles";
 import { figuresOf, lookOf, pathText, threadsOf, type Stacks } from "../stacks";
-import { arrangement, ask, color, cutoff, dark, fold, levels, matches, onPrinting, problem, range } from "../state";
+import { arrangement, ask, color, cutoff, dark, fold, levels, matches, modules, onPrinting, problem, process, range } from "../state";
 import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
@@ -207,7 +207,7 @@ function onStackKey(recording: Recording, stacks: Stacks, name = "") {
 }
 
 export function Nothing({ recording }: { recording: Recording }): JSX.Element {
-  const narrowed = range.value || thread.value;
+  const narrowed = range.value || thread.value || process.value || modules.value.length;
   return (
     <p class="hint empty">
       {narrowed

@@ -12,7 +12,7 @@ import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, distance, microseconds, perCent, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
-import { arrangement, idle, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
+import { arrangement, idle, modules, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
 import { titleOf, view } from "../state";
 import type { ViewProps } from "../views";
 
@@ -278,7 +278,10 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
   const { meta, sampled, live, threads } = recording.summary;
   const mode = meta.mode === "trace" ? "trace" : "record";
   const script = meta.command?.match(/\S+\.py\b/)?.[0] ?? "script.py";
-  const why = live
+  const through = modules.value.length > 0;
+  const why = through
+    ? "No stack passes through the chosen modules."
+    : live
     ? "Nothing has been recorded yet; this page follows the file."
     : sampled && !idle.value
       ? "Every sample found its thread idle: it waited, and did not compute."
@@ -289,7 +292,11 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
     <section class="wide nothing">
       <h2>There is nothing to show</h2>
       <p>{why}</p>
-      {sampled && !idle.value ? (
+      {through ? (
+        <button type="button" class="framed" onClick={() => (modules.value = [])}>
+          Show all modules (Esc)
+        </button>
+      ) : sampled && !idle.value ? (
         <button type="button" class="framed" onClick={() => (idle.value = true)}>
           Show idle threads (i)
         </button>

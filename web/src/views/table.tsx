@@ -14,8 +14,8 @@ import { functionName, Path, Place, shortName } from "../names";
 import { count } from "../numbers";
 import type { Recording } from "../recording";
 import { Rows, type RowStyle } from "../rows";
-import { ask, grouping, keepChoice, matcher, matches, percent, problem, process, recording, search, selected } from "../state";
-import { selection, showSource, thread, view } from "../state";
+import { ask, grouping, keepChoice, matcher, matches, MODULE_WORDS, modules, percent, problem, process, recording, search, selected } from "../state";
+import { selection, showSource, thread, toggleModule, view } from "../state";
 import type { ViewProps } from "../views";
 
 const ROW = 24;
@@ -307,6 +307,19 @@ function groupHint(found: Groups): string {
   return found.by === "line" ? "show it in its source" : "show its functions";
 }
 
+function OnlyModule({ name }: { name: string }): JSX.Element {
+  const isChosen = modules.value.includes(name);
+  const choose = (event: Event) => {
+    event.stopPropagation();
+    toggleModule(name);
+  };
+  return (
+    <button type="button" class="only" aria-pressed={isChosen} title={MODULE_WORDS} onClick={choose}>
+      {isChosen ? "all" : "only"}
+    </button>
+  );
+}
+
 function GroupRow(props: { columns: Column[]; found: Groups; row: number; style: RowStyle }): JSX.Element {
   const { columns, found, row, style } = props;
   const name = found.name(row);
@@ -320,6 +333,7 @@ function GroupRow(props: { columns: Column[]; found: Groups; row: number; style:
           {opens ? (isOpen ? "▾ " : "▸ ") : ""}
           {found.by === "file" ? <Path path={name} /> : <bdi>{shortName(name) || "(no module)"}</bdi>}
         </button>
+        {found.by === "module" && name && <OnlyModule name={name} />}
       </span>
     </div>
   );

@@ -8,7 +8,7 @@ import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "..
 import { viewKeys } from "../keys";
 import { distance, perCent, time } from "../numbers";
 import type { Recording } from "../recording";
-import { ask, color, dark, idle, matches, onPrinting, problem, range, recording as shownRecording, selected, thread } from "../state";
+import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, range, recording as shownRecording, selected, selection, thread } from "../state";
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
@@ -111,7 +111,10 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
     const made = (tracks.current = new Tracks(canvas.current!, {
       recording,
       whole,
-      ask: (request) => ask({ recording: latest.current.number, idle: idle.peek(), ...request }),
+      ask: (request) => {
+        const { idle, own, modules } = selection.peek();
+        return ask({ recording: latest.current.number, idle, own, modules, ...request });
+      },
       onHover: (found, event) => describe(latest.current, found, event),
       onChoose: (found) => (selected.value = found?.track.kind === "thread" ? found.code : 0),
       onRange: (chosen) => (range.value = chosen),
@@ -132,7 +135,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       viewKeys.value = null;
     };
   }, [recording.number]);
-  useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value]);
+  useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value, own.value, modules.value]);
   // Read here so that a change of any of them draws again.
   const drawn = [dark.value, matches.value, selected.value, color.value, range.value];
   useEffect(() => tracks.current!.update(), drawn);

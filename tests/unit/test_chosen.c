@@ -178,6 +178,121 @@ static void test_flat_profile_becomes_stacks(void **state)
     clear(&fixture, &own);
 }
 
+static void build_by(struct fixture *fixture, struct chosen_by by, struct chosen *part,
+                     struct functions *functions)
+{
+    struct err err = {0};
+    assert_int_equal(chosen_build(&fixture->recording, by, part, &err), 0);
+    assert_int_equal(functions_build(&part->recording, NULL, functions, &err), 0);
+}
+
+static void add_all(struct fixture *fixture)
+{
+    init(fixture);
+    add_sample(fixture, 1, fixture->sleep_node, 100);
+    add_sample(fixture, 1, fixture->hook_node, 20);
+    add_sample(fixture, 1, fixture->own_sleep_node, 3);
+    add_sample(fixture, 1, 0, 7);
+    add_sample(fixture, 2, fixture->pool_sleep_node, 50);
+}
+
+static uint64_t self_of(const struct functions *functions, uint32_t code)
+{
+    const struct function_row *row = functions_find(functions, code);
+    return row ? row->self : 0;
+}
+
+/* A module's time is that of its functions and of what they call; callers stand above it with the same time. */
+static void test_stacks_through_a_module(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct chosen part = {0};
+    struct functions functions;
+    add_all(&fixture);
+    build_by(&fixture, (struct chosen_by){.modules = "json"}, &part, &functions);
+    assert_int_equal(functions.total, 120);
+    assert_int_equal(functions_find(&functions, fixture.main)->total, 120);
+    assert_int_equal(self_of(&functions, fixture.main), 0);
+    assert_int_equal(functions_find(&functions, fixture.loads)->total, 120);
+    assert_int_equal(self_of(&functions, fixture.sleep), 100);
+    assert_int_equal(self_of(&functions, fixture.hook), 20);
+    assert_null(functions_find(&functions, fixture.pool));
+    functions_clear(&functions);
+    clear(&fixture, &part);
+}
+
+static uint64_t total_through(const char *modules, bool own)
+{
+    struct fixture fixture;
+    struct chosen part = {0};
+    struct functions functions;
+    add_all(&fixture);
+    build_by(&fixture, (struct chosen_by){.modules = modules, .own = own}, &part, &functions);
+    uint64_t total = functions.total;
+    functions_clear(&functions);
+    clear(&fixture, &part);
+    return total;
+}
+
+static void test_names_of_modules(void **state)
+{
+    (void)state;
+    assert_int_equal(total_through("json.decoder", false), 100);
+    assert_int_equal(total_through("json.decoder\ntime", false), 153);
+    assert_int_equal(total_through("\njson\n", false), 120);
+    assert_int_equal(total_through("jso", false), 0);
+    assert_int_equal(total_through("json.", false), 0);
+    assert_int_equal(total_through("", true), 180);
+    /* What led to a library is there still when its own frames are hidden. */
+    assert_int_equal(total_through("json.decoder", true), 100);
+}
+
+/* Nothing seems to last into a sample that is left out. */
+static void test_left_out_samples_keep_their_time(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct chosen part = {0};
+    struct err err = {0};
+    add_all(&fixture);
+    assert_int_equal(
+        chosen_build(&fixture.recording, (struct chosen_by){.modules = "json.decoder"}, &part, &err), 0);
+    assert_int_equal(part.recording.samples_count, 5);
+    assert_false(part.recording.samples[0].state & SAMPLE_LEFT_OUT);
+    for (int i = 1; i < 5; i++)
+        assert_true(part.recording.samples[i].state & SAMPLE_LEFT_OUT);
+    assert_false(tree_selection_has_sample(&(struct selection){.idle = true}, &part.recording,
+                                           &part.recording.samples[1]));
+    clear(&fixture, &part);
+}
+
+static void test_calls_and_lines_of_a_module(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct chosen part = {0};
+    struct functions functions;
+    init(&fixture);
+    struct recording *recording = &fixture.recording;
+    recording_add_calls(recording, &(struct call_row){1, fixture.main_node, 1, 10});
+    recording_add_calls(recording, &(struct call_row){1, fixture.sleep_node, 40, 400});
+    recording_add_line(recording,
+                       &(struct line_row){.thread = 1, .code = fixture.decode, .line = 3, .hits = 2});
+    recording_add_line(recording,
+                       &(struct line_row){.thread = 1, .code = fixture.main, .line = 7, .hits = 1});
+    assert_true(chosen_has_module(recording, "json"));
+    assert_false(chosen_has_module(recording, "numpy"));
+    build_by(&fixture, (struct chosen_by){.modules = "json"}, &part, &functions);
+    assert_int_equal(functions.total, 400);
+    assert_int_equal(functions_find(&functions, fixture.main)->total, 400);
+    assert_int_equal(functions_find(&functions, fixture.sleep)->calls, 40);
+    assert_int_equal(part.recording.lines_count, 1);
+    assert_int_equal(part.recording.lines[0].code, fixture.decode);
+    functions_clear(&functions);
+    clear(&fixture, &part);
+}
+
 static void test_empty_recording(void **state)
 {
     (void)state;
@@ -218,6 +333,10 @@ int main(void)
         cmocka_unit_test(test_library_alone_keeps_its_outermost_frame),
         cmocka_unit_test(test_calls_of_the_hidden_do_not_count),
         cmocka_unit_test(test_flat_profile_becomes_stacks),
+        cmocka_unit_test(test_stacks_through_a_module),
+        cmocka_unit_test(test_names_of_modules),
+        cmocka_unit_test(test_left_out_samples_keep_their_time),
+        cmocka_unit_test(test_calls_and_lines_of_a_module),
         cmocka_unit_test(test_empty_recording),
         cmocka_unit_test(test_shares_of_threads),
     };
