@@ -14,6 +14,9 @@ From the shell: ``python -m sonde trace script.py`` (``python -m sonde --help``)
 
     from sonde import profile         # @profile: chosen while `sonde line` runs the script, else no cost
 
+    with sonde.Profiler():            # the part that `sonde trace --partial` records, else no cost
+        work()
+
     sonde.memory_usage((work, (1, 2)))         # MiB over time; the function is run once
 
     recording = sonde.read("script.sonde")     # or a .prof: its tables, column by column
@@ -28,6 +31,7 @@ _HOME = {
     "LineProfiler": "line_profile",
     "LineStats": "line_stats",
     "Profile": "call_profile",
+    "Profiler": "profiler",
     "Timer": "timers",
     "get_timers": "timers",
     "lineprof": "decorators",
@@ -50,7 +54,7 @@ _HOME = {
     "toc": "timers",
 }
 # Modules that need no extension: scripts that use them run in any interpreter.
-_EVERYWHERE = {"decorators", "memory_usage"}
+_EVERYWHERE = {"decorators", "memory_usage", "profiler"}
 
 __all__ = sorted(_HOME)
 

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/line_targets_option.h"
 #include "cli/message.h"
+#include "cli/part_options.h"
 #include "cli/run.h"
 #include "show/lines_text.h"
 #include "store/recording.h"
@@ -29,6 +30,7 @@ struct values {
     bool skip_zero;
     bool threads;
     struct option_list with;
+    struct part part;
     bool follow;
     const char *module, *code;
     const char *embed_source;
@@ -49,6 +51,8 @@ static int check(const struct values *values, struct err *err)
                            values->with.items[i]);
     if (values->setup && access(values->setup, R_OK) != 0)
         return err_set_errno(err, "cannot read the set-up script %s", values->setup);
+    if (part_options_check(&values->part, false, err) < 0)
+        return -1;
     return lines_text_check_unit(values->unit, err);
 }
 
@@ -77,6 +81,7 @@ static void put_settings(const struct values *values, struct bytes *out)
     if (values->setup)
         bytes_putf(out, "setup=%s\n", values->setup);
     line_targets_option_put_settings(&values->functions, out);
+    part_options_put_settings(&values->part, out);
     bytes_put_u8(out, 0);
 }
 
@@ -93,6 +98,8 @@ static int close_lines(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
     const struct report_options report = {.unit_s = values->unit, .skip_zero = values->skip_zero};
+    if (!run->counted)
+        part_options_tell_empty(&values->part);
     return closing_tell_run(run, tell, values->view, report);
 }
 
@@ -148,6 +155,7 @@ static const struct option options[] = {
      "Add a collector to the same recording: trace counts every call, too."},
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
+    PART_OPTIONS(struct values, part, 0),
     {0},
 };
 

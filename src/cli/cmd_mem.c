@@ -31,6 +31,7 @@ struct values {
     double stop_at_mb;
     int64_t precision;
     struct mem_rss rss;
+    struct part part;
     bool follow;
     bool finalize;
     const char *module, *code;
@@ -54,7 +55,8 @@ static int check(const struct values *values, bool has_words, uint64_t *duration
         return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     if (values->sample_bytes < 1)
         return err_set(err, "--sample must be a number of bytes between samples, such as 512k");
-    return 0;
+    bool from_outside = values->pid != RUN_NO_PID || mem_rss_is_wanted(&values->rss);
+    return part_options_check(&values->part, from_outside, err);
 }
 
 /* --log needs every block. */
@@ -70,6 +72,7 @@ static void put_settings(const struct values *values, struct bytes *out)
                "\nmemory_bytes=%" PRId64 "\n",
                values->follow, values->native, values->log, values->python_allocators,
                is_exact(values) ? 0 : values->sample_bytes, MEMORY_BYTES);
+    part_options_put_settings(&values->part, out);
     bytes_put_u8(out, 0);
 }
 
@@ -120,6 +123,7 @@ static int run_lines(const struct values *values, int argc, char **argv)
         .view = values->view,
         .threads = values->threads,
         .follow = values->follow,
+        .part = values->part,
         .embed_source = values->embed_source,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
@@ -218,6 +222,7 @@ static const struct option options[] = {
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     MEM_RSS_OPTIONS(struct values, rss),
+    PART_OPTIONS(struct values, part, 0),
     {0},
 };
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/part_options.h"
 #include "cli/run.h"
 
 struct values {
@@ -21,6 +22,7 @@ struct values {
     bool nonblocking;  /* py-spy's: always so here */
     bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals, async;
+    struct part part;
     const char *module, *code;
     const char *embed_source;
 };
@@ -39,7 +41,7 @@ static int check(const struct values *values, bool has_words, uint64_t *duration
     if (run_check_sampling(values->pid, has_target, values->rate, err) < 0 ||
         run_duration(values->duration, duration_ns, err) < 0)
         return -1;
-    return 0;
+    return part_options_check(&values->part, values->pid != RUN_NO_PID, err);
 }
 
 static void put_settings(const struct values *values, struct bytes *out)
@@ -47,6 +49,7 @@ static void put_settings(const struct values *values, struct bytes *out)
     bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
                values->follow, values->native, values->async, strcmp(values->clock, "cpu") == 0,
                INT64_C(1000000000) / values->rate);
+    part_options_put_settings(&values->part, out);
     bytes_put_u8(out, 0);
 }
 
@@ -55,6 +58,8 @@ static int close_record(const struct run *run, const void *given)
 {
     const struct values *values = given;
     double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
+    if (!run->samples)
+        part_options_tell_empty(&values->part);
     message_note("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
                  run->processes == 1 ? "" : "es", run->path);
     if (run->reached_hz && run->reached_hz * 2 < (uint64_t)values->rate)
@@ -158,6 +163,7 @@ static const struct option options[] = {
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
+    PART_OPTIONS(struct values, part, 0),
     {0},
 };
 

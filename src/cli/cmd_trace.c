@@ -11,6 +11,7 @@
 #include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/message.h"
+#include "cli/part_options.h"
 #include "cli/run.h"
 #include "store/recording.h"
 
@@ -22,7 +23,9 @@ struct values {
     bool print;
     struct option_list sort;
     const char *include, *exclude;
-    bool exclude_library;
+    bool exclude_library, include_library;
+    bool lines;
+    struct part part;
     int64_t depth;
     bool throttle;
     bool c_calls;
@@ -67,13 +70,19 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--depth must be a number of calls, 0 for any");
     if (values->max_size < 1 << 20)
         return err_set(err, "--max-size must be at least 1M");
-    return check_expression(values->include, err) < 0 ? -1 : check_expression(values->exclude, err);
+    if (check_expression(values->include, err) < 0 || check_expression(values->exclude, err) < 0)
+        return -1;
+    return part_options_check(&values->part, false, err);
 }
 
-static void put_settings(const struct values *values, struct bytes *out)
+static void put_settings(const struct values *values, bool of_pytest, struct bytes *out)
 {
+    bool exclude_library = values->exclude_library || (of_pytest && !values->include_library);
     bytes_putf(out, "trace=1\nc_calls=%d\nfollow=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
-               values->follow, values->throttle, values->exclude_library);
+               values->follow, values->throttle, exclude_library);
+    if (values->lines)
+        bytes_putf(out, "lines=1\nall_lines=1\nlibrary_lines=%d\n", values->include_library);
+    part_options_put_settings(&values->part, out);
     bytes_putf(out, "depth=%" PRId64 "\nmemory_bytes=%" PRId64 "\n", values->depth, values->max_size);
     if (values->include)
         bytes_putf(out, "include=%s\n", values->include);
@@ -116,6 +125,8 @@ static void tell(const struct run *run, const struct recording *recording)
 static int close_trace(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
+    if (!run->counted)
+        part_options_tell_empty(&values->part);
     const struct report_options report = {.sort = values->sort.items, .sort_count = values->sort.count};
     return closing_tell_run(run, tell, values->print, report);
 }
@@ -127,14 +138,16 @@ static int run_trace(void *raw, int argc, char **argv)
     struct bytes settings = {0};
     if (check(values, &err) < 0)
         return message_fail(&err);
-    put_settings(values, &settings);
+    const struct target_request target = {
+        .module = values->module, .code = values->code, .argc = argc, .argv = argv};
+    put_settings(values, target_is_pytest(&target), &settings);
     const struct run_options options = {
         .mode = "trace",
         .output = values->output,
         .format = values->format,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
-        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
+        .target = target,
     };
     int code = run_command(&options, close_trace, values);
     bytes_clear(&settings);
@@ -159,7 +172,12 @@ static const struct option options[] = {
     {"exclude", 0, OPTION_TEXT, "REGEX", offsetof(struct values, exclude), NULL,
      "Leave out functions whose module.name or file:name matches."},
     {"exclude-library", 0, OPTION_FLAG, NULL, offsetof(struct values, exclude_library), NULL,
-     "Leave out the standard library and installed packages."},
+     "Leave out the standard library and installed packages. So it is for pytest."},
+    {"include-library", 0, OPTION_FLAG, NULL, offsetof(struct values, include_library), NULL,
+     "Of pytest: record them, and pytest itself, too. With --lines: their lines."},
+    {"lines", 'l', OPTION_FLAG, NULL, offsetof(struct values, lines), NULL,
+     "Count the lines of the functions, too, but for those of libraries: how often each ran, and how long it "
+     "took."},
     {"depth", 0, OPTION_NUMBER, "N", offsetof(struct values, depth), NULL,
      "Tell calls apart only N deep; deeper ones are their caller's time."},
     {"throttle", 0, OPTION_FLAG, NULL, offsetof(struct values, throttle), NULL,
@@ -174,6 +192,7 @@ static const struct option options[] = {
      "Add collectors to the same recording."},
     RUN_SOURCE_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
+    PART_OPTIONS(struct values, part, 'p'),
     {0},
 };
 
@@ -197,6 +216,7 @@ const struct command command_trace = {
         "sonde trace sim.py --steps 10\trecords into sim.<run id>.sonde\n"
         "sonde trace -o out.prof sim.py\ta file for pstats, SnakeViz and gprof2dot\n"
         "sonde trace --print -s cumtime -m pytest tests/\tprints the table at the end\n"
+        "sonde trace -p -l sim.py\tonly where it has enabled a sonde.Profiler, by line too\n"
         "sonde trace --exclude-library -- mpirun -n 4 python sim.py\tonly the program's own functions\n",
     .options = options,
     .defaults = &defaults,

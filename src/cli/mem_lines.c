@@ -34,6 +34,7 @@ static void put_settings(const struct mem_lines_options *options, struct bytes *
     if (options->stop_at_mb > 0)
         bytes_putf(out, "stop_at_bytes=%" PRIu64 "\n", (uint64_t)(options->stop_at_mb * (1 << 20)));
     line_targets_option_put_settings(&options->functions, out);
+    part_options_put_settings(&options->part, out);
     bytes_put_u8(out, 0);
 }
 
@@ -50,6 +51,8 @@ static void tell(const struct run *run, const struct recording *recording)
 static int close_lines(const struct run *run, const void *raw)
 {
     const struct mem_lines_options *options = raw;
+    if (!run->counted)
+        part_options_tell_empty(&options->part);
     const struct report_options report = {
         .precision = options->precision ? options->precision : -1,
         .no_findings = true,

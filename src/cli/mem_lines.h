@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
+#include "cli/part_options.h"
 #include "cli/target.h"
 
 struct mem_lines_options {
@@ -19,6 +20,7 @@ struct mem_lines_options {
     bool view;         /* the table is printed at the end */
     bool threads;      /* they are kept apart */
     bool follow;       /* processes that the program starts are measured, too */
+    struct part part;
     const char *embed_source;
     struct target_request target;
 };

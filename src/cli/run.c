@@ -260,6 +260,7 @@ static void fill_run(struct making *making)
         .elapsed_ns = result->end_ns - result->start_ns,
         .overhead_ns = making->options->rate_hz ? result->slowdown_ns : result->overhead_ns,
         .memory_bytes = result->memory_bytes,
+        .counted = result->counted,
         .samples = result->samples,
         .errors = result->errors,
         .sampler_cpu_ns = result->sampler_cpu_ns,

@@ -52,6 +52,7 @@ struct run {
     bool failed;      /* the recording could not be written or converted: told already */
     uint32_t processes, left_running;
     uint64_t elapsed_ns, overhead_ns, memory_bytes;
+    uint64_t counted; /* calls, and hits of lines */
     uint64_t samples, errors,
         sampler_cpu_ns;                 /* of a sampled run; overhead_ns is then what it slowed the program */
     uint64_t reached_hz;                /* samples a second; 0 = not known */

@@ -249,6 +249,19 @@ static int resolve_process(const struct target_request *request, struct target *
     return result;
 }
 
+bool target_is_pytest(const struct target_request *request)
+{
+    const char *name = request->module;
+    int argc = request->argc;
+    if (!name && argc > 1 && strcmp(request->argv[0], "--") == 0)
+        name = name_of_command(argc - 1, request->argv + 1);
+    else if (!name && !request->code && argc > 0)
+        name = request->argv[0];
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    name = slash ? slash + 1 : name;
+    return name && (strcmp(name, "pytest") == 0 || strcmp(name, "py.test") == 0);
+}
+
 int target_resolve(const struct target_request *request, struct target *target, struct err *err)
 {
     *target = (struct target){0};

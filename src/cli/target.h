@@ -5,6 +5,7 @@
 #ifndef SONDE_CLI_TARGET_H
 #define SONDE_CLI_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct target_request {
     char **argv;
 };
 
+/* Whether pytest is what is to run: by its name. */
+bool target_is_pytest(const struct target_request *request);
 int target_resolve(const struct target_request *request, struct target *target, struct err *err);
 void target_clear(struct target *target);
 /* The executable of that name on PATH, as a new string; NULL where there is none. */

@@ -91,12 +91,22 @@ static void fork_child(void)
         after_fork();
 }
 
+/* Lines that are charged with memory need its total all the time. */
+static void rest(bool resting)
+{
+    const struct heap *heap = session.heap && !session.heap_totals ? dlsym(RTLD_DEFAULT, HEAP_SYMBOL) : NULL;
+    sampler_rest(resting);
+    if (heap)
+        heap->rest(resting);
+}
+
 __attribute__((visibility("default"))) struct agent sonde_agent = {
     .version = AGENT_VERSION,
     .session = &session,
     .open_arena = open_arena,
     .watch = sampler_watch,
     .call_at_fork = call_at_fork,
+    .rest = rest,
 };
 
 /* The program that sonde itself started must not run unrecorded; a child of it may. */
@@ -130,7 +140,8 @@ static void main_is_about_to_run(void)
     const char *no_heap = session.heap ? start_heap() : NULL;
     if (no_heap)
         refuse(no_heap);
-    if ((session.trace || session.lines) && start_inside(why, sizeof why) < 0) {
+    bool inside = session.trace || session.lines || session_begins_at_rest(&session) || session.stop_at;
+    if (inside && start_inside(why, sizeof why) < 0) {
         refuse(why);
         return;
     }

@@ -8,6 +8,7 @@
 #ifndef SONDE_COLLECT_AGENT_AGENT_H
 #define SONDE_COLLECT_AGENT_AGENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@
 
 struct arena;
 
-#define AGENT_VERSION 3u
+#define AGENT_VERSION 4u
 
 struct agent {
     uint32_t version;
@@ -30,6 +31,9 @@ struct agent {
     uint32_t python;
     /* What to call before every fork, and in its child before fork returns. */
     void (*call_at_fork)(void (*before)(void), void (*child)(void));
+    /* From now on nothing is sampled, and allocations are not counted; or they are again. At the start of the program
+     * as session_begins_at_rest has it. */
+    void (*rest)(bool resting);
 };
 
 /* The agent itself, for libraries that are preloaded with it. */

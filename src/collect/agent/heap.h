@@ -13,7 +13,7 @@
 
 struct heap_area;
 
-#define HEAP_VERSION 1u
+#define HEAP_VERSION 2u
 #define HEAP_SYMBOL  "sonde_heap"
 
 struct heap_settings {
@@ -51,6 +51,8 @@ struct heap {
      * this interpreter cannot be read. */
     const char *(*python_runs)(void);
     const struct heap_wrapper *wrappers; /* ends with a name of NULL */
+    /* From now on blocks that are allocated do not count; or they do again. Frees of those that did always do. */
+    void (*rest)(bool resting);
 };
 
 #endif

@@ -109,6 +109,7 @@ __attribute__((visibility("default"))) const struct heap sonde_heap = {
     .thread_growth = heap_tracker_growth,
     .python_runs = python_runs,
     .wrappers = heap_wrappers_list,
+    .rest = heap_tracker_rest,
 };
 
 /* The agent comes later in the list of preloaded libraries, and so was there first. */
@@ -118,6 +119,7 @@ static bool begin(void)
     if (!agent || agent->version != AGENT_VERSION || !agent->session->heap || !agent->python)
         return false;
     struct heap_area *area = open_area();
+    heap_tracker_rest(session_begins_at_rest(agent->session) && !agent->session->heap_totals);
     const struct heap_settings settings = {.sample_bytes = agent->session->heap_sample_bytes,
                                            .stacks = !agent->session->heap_totals,
                                            .log = agent->session->heap_log,

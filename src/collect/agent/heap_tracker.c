@@ -63,6 +63,7 @@ static struct {
     uint32_t generation;
     uint8_t shift;
     bool never;
+    bool resting;
     pthread_key_t key;
     bool has_key;
     struct heap_area *(*open)(void); /* not NULL: there is no area yet */
@@ -359,6 +360,10 @@ static inline struct counting_thread *begin_block(uint64_t bytes)
         if (!thread || (heap.settings.sample_bytes && (heap_tracker_countdown -= (int64_t)bytes) >= 0))
             return NULL;
     }
+    if (__builtin_expect(__atomic_load_n(&heap.resting, __ATOMIC_RELAXED), 0)) {
+        rearm(thread);
+        return NULL;
+    }
     if (!begin(thread)) {
         __atomic_fetch_add(&heap.area->missed, 1, __ATOMIC_RELAXED);
         return NULL;
@@ -642,6 +647,11 @@ void heap_tracker_program_ends(void)
     }
     area->private_bytes = heap_blocks_resident_bytes();
     __atomic_store_n(&area->end_ticks, heap_area_now(area), __ATOMIC_RELEASE);
+}
+
+void heap_tracker_rest(bool resting)
+{
+    __atomic_store_n(&heap.resting, resting, __ATOMIC_RELAXED);
 }
 
 void heap_tracker_never(void)

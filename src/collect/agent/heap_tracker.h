@@ -70,6 +70,8 @@ void heap_tracker_await_native(void);
 /* The program has ended: remembers what is alive. */
 void heap_tracker_program_ends(void);
 
+/* See heap.h. */
+void heap_tracker_rest(bool resting);
 /* Nothing will ever be counted in this process. */
 void heap_tracker_never(void);
 /* In the child of a fork. What was allocated before is not the child's; `open` is called at its first allocation to give it

@@ -107,6 +107,7 @@ struct sample_area {
     uint64_t sampler_cpu_ns;
     uint64_t signals, handler_ticks; /* that threads answered, and the time they took over it */
     uint64_t fork_ns;                /* that its forked children took to start their samplers */
+    uint64_t rested_ns;              /* for which nothing was to be sampled */
 
     struct code_rows codes;
     struct sample_slot slots[SAMPLE_AREA_SLOTS];

@@ -39,6 +39,7 @@
 #define SILENCE_WAIT_US    100000
 #define ARRIVAL_TRIES      2000 /* turns left to others, until a signal that is on its way has come */
 #define FILTERS_NS         100000000u
+#define REST_NS            20000000u /* between two looks whether the program is still there */
 #define MISSES_MAX         6
 
 static struct stack_reader reader;
@@ -55,6 +56,7 @@ static uint32_t leaving; /* the program is about to become another one */
 static uint32_t paused;
 static uint32_t sending; /* the sampler is about to send a signal */
 static bool is_main;     /* the process that the recorder started */
+static uint32_t resting; /* nothing is to be sampled until it is 0 again */
 
 static struct watched *watched; /* one for each slot */
 static struct thread_watch watch;
@@ -67,7 +69,7 @@ static struct state_list states;
 static void take_sample(struct sample_slot *slot, const ucontext_t *context)
 {
     uint32_t due = __atomic_exchange_n(&slot->due, 0, __ATOMIC_ACQ_REL);
-    if (!due || area->stop)
+    if (!due || area->stop || __atomic_load_n(&resting, __ATOMIC_RELAXED))
         return;
     bool last_try = slot->tries >= TRIES_MAX;
     if (area->cpu_clock)
@@ -262,17 +264,35 @@ static void attend_filters(void)
     seccomp_watch_compare(task_list_filters(&main_thread, (uint32_t)area->pid));
 }
 
+/* What passes meanwhile is nobody's. */
+static void rest_a_while(void)
+{
+    const struct timespec patience = {.tv_nsec = REST_NS};
+    uint64_t begin_ns = clock_monotonic_ns();
+    thread_watch_finish(&watch);
+    syscall(SYS_futex, &resting, FUTEX_WAIT, 1, &patience, NULL, 0);
+    area->rested_ns += clock_monotonic_ns() - begin_ns;
+    thread_watch_begin_anew(&watch);
+}
+
 static void sample_until_end(struct task_folder *folder)
 {
     uint32_t waited = 0;
     while (!area->stop && thread_watch_refresh(&watch, folder)) {
-        thread_watch_wait(&watch);
+        bool rests = __atomic_load_n(&resting, __ATOMIC_SEQ_CST);
+        if (rests)
+            rest_a_while();
+        else
+            thread_watch_wait(&watch);
         if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST)) {
-            if (++waited > PATIENCE_TICKS)
+            waited += rests ? PATIENCE_TICKS / 10 : 1;
+            if (waited > PATIENCE_TICKS)
                 break;
             continue;
         }
         waited = 0;
+        if (rests)
+            continue;
         if (is_unheard()) {
             usleep(SILENCE_WAIT_US);
             continue;
@@ -407,6 +427,13 @@ static bool is_followed(void)
     bool deadly = seccomp_watch_is_deadly();
     __atomic_fetch_add(&inherited->unfollowed, deadly, __ATOMIC_RELAXED);
     return !deadly && !inherited->stop;
+}
+
+void sampler_rest(bool rests)
+{
+    __atomic_store_n(&resting, rests, __ATOMIC_SEQ_CST);
+    if (!rests && process.pid)
+        syscall(SYS_futex, &resting, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 void sampler_note_unfollowed(void)

@@ -37,6 +37,9 @@ void sampler_after_fork(void);
 /* Held, it sends no signal, and none is on its way. */
 void sampler_hold(bool held);
 
+/* While it rests it takes no samples, and hardly any time. */
+void sampler_rest(bool resting);
+
 /* A process was started that cannot be followed. */
 void sampler_note_unfollowed(void);
 

@@ -13,10 +13,11 @@ static void set(struct session *session, const char *key, const char *value)
         const char *key;
         const char **text;
     } texts[] = {
-        {"socket", &session->socket},   {"inside", &session->inside},
-        {"package", &session->package}, {"agent", &session->agent},
-        {"include", &session->include}, {"exclude", &session->exclude},
-        {"setup", &session->setup},     {"heap_library", &session->heap_library},
+        {"socket", &session->socket},     {"inside", &session->inside},
+        {"package", &session->package},   {"agent", &session->agent},
+        {"include", &session->include},   {"exclude", &session->exclude},
+        {"setup", &session->setup},       {"heap_library", &session->heap_library},
+        {"start_at", &session->start_at}, {"stop_at", &session->stop_at},
     };
     const struct {
         const char *key;
@@ -37,6 +38,9 @@ static void set(struct session *session, const char *key, const char *value)
         {"heap_log", &session->heap_log},
         {"heap_python", &session->heap_python},
         {"heap_totals", &session->heap_totals},
+        {"partial", &session->partial},
+        {"all_lines", &session->all_lines},
+        {"library_lines", &session->library_lines},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -56,6 +60,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->stop_at_bytes = strtoull(value, NULL, 10);
     else if (strcmp(key, "heap_sample_bytes") == 0)
         session->heap_sample_bytes = strtoull(value, NULL, 10);
+    else if (strcmp(key, "skip_first") == 0)
+        session->skip_first = strtoull(value, NULL, 10);
     else if (strcmp(key, "hot") == 0)
         session->hot = (uint32_t)strtoul(value, NULL, 10);
     else if (strcmp(key, "line_target") == 0 && session->line_target_count < SESSION_LINE_TARGETS)

@@ -56,6 +56,8 @@ struct session {
     bool lines; /* times of lines, of these functions and of those that the program names: */
     const char *line_targets[SESSION_LINE_TARGETS];
     uint32_t line_target_count;
+    bool all_lines;         /* and of every function that include and exclude leave */
+    bool library_lines;     /* those of libraries among them */
     bool per_thread;        /* apart for each thread */
     uint32_t hot;           /* without any: of so many functions that samples find; 0 = of none */
     const char *setup;      /* a Python file to run first; NULL = none */
@@ -65,7 +67,17 @@ struct session {
     bool heap_log, heap_python;
     bool heap_totals; /* without stacks */
     uint64_t heap_sample_bytes;
+    bool partial; /* recorded is only where the program has enabled a profiler */
+    const char *start_at,
+        *stop_at;        /* and only between these passes, "NAME#N"; NULL = from the start, to the end */
+    uint64_t skip_first; /* so many times it is not, though it should */
 };
+
+/* Whether nothing is to be recorded until the program has come to the part that is. */
+static inline bool session_begins_at_rest(const struct session *session)
+{
+    return session->partial || session->start_at;
+}
 
 /* Parses the variable's text, which is cut up in place. 0, or -1 when it is not for this version. */
 int session_parse(char *text, struct session *session);

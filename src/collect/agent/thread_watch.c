@@ -294,6 +294,17 @@ void thread_watch_look(struct thread_watch *watch)
     watch->area->looks++;
 }
 
+void thread_watch_begin_anew(struct thread_watch *watch)
+{
+    watch->next_ns = 0;
+    for (uint32_t place = 0; place < watch->area->slot_count; place++) {
+        watch->threads[place].asleep = false;
+        watch->threads[place].bursts = 0;
+        if (watch->area->cpu_clock && watch->threads[place].task.tid)
+            watch->area->slots[place].cpu_ns = used_cpu_ns(watch, place);
+    }
+}
+
 void thread_watch_finish(struct thread_watch *watch)
 {
     for (uint32_t place = 0; place < watch->area->slot_count; place++)

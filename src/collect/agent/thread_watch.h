@@ -61,6 +61,8 @@ void thread_watch_wait(struct thread_watch *watch);
 bool thread_watch_refresh(struct thread_watch *watch, struct task_folder *folder);
 /* One instant of sampling. */
 void thread_watch_look(struct thread_watch *watch);
+/* After a rest: neither the instants nor the CPU time that have passed meanwhile are made up for. */
+void thread_watch_begin_anew(struct thread_watch *watch);
 /* Writes what is still owed of sleeping threads. */
 void thread_watch_finish(struct thread_watch *watch);
 /* The time to the next instant: exponential, so that no loop of the program keeps step with us. */

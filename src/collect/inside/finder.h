@@ -2,10 +2,10 @@
  * finder: makes `import sonde` work in a launched program whose interpreter does not have sonde installed, and
  * leaves no trace in one that never asks for it.
  *
- * importlib's own _find_spec is watched: when it starts to look for "sonde", a finder for that one name is put at
- * the end of sys.meta_path, where it is asked last. When lines are timed it is put there at once, since nothing is
- * watched then; and it has a stand-in for line_profiler, too, and for
- * memory_profiler while memory is measured.
+ * importlib's own _find_spec is watched: when it starts to look for "sonde", a finder for that name is put at
+ * the end of sys.meta_path, where it is asked last. It is put there at once when lines are timed, or a part of the
+ * program is recorded, since nothing is watched then. It has a stand-in for tracy, too; when lines are timed for
+ * line_profiler, and for memory_profiler while memory is measured. And it tells pytest of the package's plugin.
  */
 #ifndef SONDE_COLLECT_INSIDE_FINDER_H
 #define SONDE_COLLECT_INSIDE_FINDER_H
@@ -18,7 +18,9 @@ extern uint64_t finder_watched_key;
 
 /* `package`: the folder of the package. */
 void finder_init(const char *package);
-/* Puts the finder into its place now, with the stand-ins. Never leaves an exception. */
+/* Puts the finder into its place now. Never leaves an exception. */
+void finder_install(void);
+/* The same, with the stand-ins of what measures lines. */
 void finder_install_for_lines(bool of_memory);
 /* Looks at a function met for the first time. */
 void finder_notice(uint64_t key, const char *file, const char *name);

@@ -296,6 +296,15 @@ void line_clock_end(void)
     line_clock.trace = NULL;
 }
 
+/* In a forked child that has counted nothing yet they are the parent's. */
+void line_clock_rest(void)
+{
+    uint64_t now = line_clock_now();
+    for (struct line_thread *thread = threads; thread && !open_own_arena; thread = thread->next)
+        while (!__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE) && thread->top != thread->bottom)
+            pop(thread, now);
+}
+
 void line_clock_forget_others(void)
 {
     struct line_thread *own = line_clock_own;

@@ -165,6 +165,8 @@ static inline void line_clock_leave_callee(struct line_thread *thread, uint64_t 
 void line_clock_begin(struct trace *trace, bool per_thread);
 /* Nothing more is timed, and no call is going on. */
 void line_clock_end(void);
+/* The calls that are going on have their time until now, and are forgotten. */
+void line_clock_rest(void);
 /* In the child of a fork, when times go to memory that is the process's own: the other threads are gone. */
 void line_clock_forget_others(void);
 

@@ -11,6 +11,7 @@
 #include "collect/inside/setprofile.h"
 
 static int (*line_of_frame)(PyFrameObject *);
+static bool is_active;
 
 /* ---- lines ---- */
 
@@ -152,7 +153,7 @@ static PyObject *evaluate_alone(PyThreadState *state, void *frame, int throwing)
 {
     frame_hook_put_around(NULL);
     PyObject *result = frame_hook_inner(state, frame, throwing);
-    if (line_clock.trace)
+    if (line_clock.trace && is_active)
         frame_hook_put_around(evaluate);
     line_session_note(
         "the program recursed so deeply that lines below were counted with those of the function "
@@ -182,10 +183,12 @@ int line_hook_begin(char *why, size_t why_bytes)
     if (line_trace_slot_init(on_event, why, why_bytes) < 0)
         return -1;
     frame_hook_put_around(evaluate);
+    is_active = true;
     return 0;
 }
 
 void line_hook_end(void)
 {
+    is_active = false;
     frame_hook_put_around(NULL);
 }

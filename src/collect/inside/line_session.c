@@ -23,6 +23,8 @@
 static struct trace trace;
 static const struct agent *agent; /* of a launched program */
 static uint32_t profilers;        /* of the program itself, that need the session now */
+static bool has_events;
+static bool resting; /* the recorder wants nothing now */
 
 void line_session_choose(PyObject *code)
 {
@@ -30,9 +32,9 @@ void line_session_choose(PyObject *code)
     if (function && function->choice == LINE_CHOSEN)
         return;
     function = line_codes_set(code, LINE_CHOSEN);
-    if (function && interpreter.has_monitoring)
+    if (function && interpreter.has_monitoring && has_events)
         line_events_choose(code);
-    else if (function)
+    else if (function && !interpreter.has_monitoring)
         line_probes_make_room(function);
 }
 
@@ -142,7 +144,39 @@ static int begin(struct arena *arena, bool shared, char *why, size_t why_bytes)
 
 static int begin_events(char *why, size_t why_bytes)
 {
-    return interpreter.has_monitoring ? line_events_begin(why, why_bytes) : line_hook_begin(why, why_bytes);
+    int result =
+        interpreter.has_monitoring ? line_events_begin(why, why_bytes) : line_hook_begin(why, why_bytes);
+    has_events = result == 0;
+    return result;
+}
+
+static void end_events(void)
+{
+    has_events = false;
+    if (interpreter.has_monitoring)
+        line_events_end();
+    else
+        line_hook_end();
+}
+
+/* A launched program's session has them but while it rests, any other while a profiler needs it. */
+static int set_events(char *why, size_t why_bytes)
+{
+    bool wanted = profilers || (agent && !resting);
+    if (wanted && !has_events)
+        return begin_events(why, why_bytes);
+    if (!wanted && has_events)
+        end_events();
+    return 0;
+}
+
+void line_session_rest(bool rests)
+{
+    char why[200];
+    resting = rests;
+    set_events(why, sizeof why); /* it could at the program's start */
+    if (rests && !profilers)
+        line_clock_rest();
 }
 
 /* The text of a file, as bytes; NULL with an exception. */
@@ -206,7 +240,8 @@ static int start(char *why, size_t why_bytes)
     }
     if (begin(arena, true, why, why_bytes) < 0)
         return -1;
-    line_targets_init(agent->session);
+    if (line_targets_init(agent->session, trace.filter.library, why, why_bytes) < 0)
+        return -1;
     line_clock_begin(&trace, agent->session->per_thread);
     if (agent->session->line_memory) {
         arena->measures_memory = 1;
@@ -264,16 +299,14 @@ int line_session_share(char *why, size_t why_bytes)
     if (!agent && !profilers && begin_private(why, why_bytes) < 0)
         return -1;
     profilers++;
-    return 0;
+    return set_events(why, why_bytes);
 }
 
 void line_session_unshare(void)
 {
-    if (--profilers || agent)
-        return;
-    if (interpreter.has_monitoring)
-        line_events_end();
-    else
-        line_hook_end();
-    line_clock_end();
+    char why[200];
+    profilers--;
+    set_events(why, sizeof why);
+    if (!profilers && !agent)
+        line_clock_end();
 }

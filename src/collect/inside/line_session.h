@@ -15,6 +15,8 @@ struct agent;
 
 /* 0, or -1 with words. */
 int line_session_start(const struct agent *agent, char *why, size_t why_bytes);
+/* In a launched program: from now on nothing is counted, at no cost; or it is again. */
+void line_session_rest(bool rests);
 /* One more profiler needs the session: 0, or -1 with words. One less: what is not needed any more is switched off. */
 int line_session_share(char *why, size_t why_bytes);
 void line_session_unshare(void);

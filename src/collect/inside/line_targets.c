@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collect/agent/session.h"
+#include "collect/inside/filter.h"
 #include "collect/inside/line_codes.h"
 
 struct target {
@@ -24,6 +25,8 @@ struct subject {
 
 static struct target *targets;
 static uint32_t target_count;
+static bool takes_all;
+static struct filter filter; /* then: of all */
 
 /* ---- names ---- */
 
@@ -108,7 +111,7 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
     return !inner;
 }
 
-/* ---- all of it ---- */
+/* ---- functions ---- */
 
 static bool is_body(PyObject *code)
 {
@@ -135,6 +138,13 @@ static bool matches(const struct target *target, const struct subject *subject)
     return target->line ? is_function_of_line(subject->code, target->line) : is_function(subject->code);
 }
 
+static bool matches_filter(const struct subject *subject)
+{
+    const char *module = subject->module ? subject->module : "";
+    return takes_all && is_function(subject->code) &&
+           filter_takes(&filter, subject->file, module, subject->qualname);
+}
+
 static PyObject *text_of(PyObject *object, const char *name)
 {
     PyObject *value = PyObject_GetAttrString(object, name);
@@ -154,7 +164,7 @@ static uint64_t find_targets(PyObject *code, PyObject *module, const char *qualn
         .qualname = qualname,
         .file = file ? PyBytes_AsString(file) : "",
     };
-    uint64_t found = 0;
+    uint64_t found = matches_filter(&subject) ? UINT64_C(1) << 63 : 0;
     for (uint32_t i = 0; i < target_count; i++)
         if (matches(&targets[i], &subject))
             found |= UINT64_C(1) << (i < 63 ? i : 63);
@@ -165,7 +175,7 @@ static uint64_t find_targets(PyObject *code, PyObject *module, const char *qualn
 
 uint64_t line_targets_match(PyObject *code, PyObject *module)
 {
-    if (!target_count)
+    if (!target_count && !takes_all)
         return 0;
     PyObject *qualname = text_of(code, "co_qualname");
     if (!qualname)
@@ -205,7 +215,7 @@ static void look_through(const struct looking *looking, PyObject *code, const ch
 void line_targets_look_through(PyObject *code, PyObject *module,
                                void (*found)(PyObject *code, uint64_t targets))
 {
-    if (!target_count || interpreter.minor >= 11)
+    if ((!target_count && !takes_all) || interpreter.minor >= 11)
         return;
     PyObject *name = text_of(code, "co_name");
     if (name && strcmp(PyBytes_AsString(name), "<module>") == 0)
@@ -250,10 +260,15 @@ static void parse(struct target *target, const char *text)
         target->linked[0] = '\0';
 }
 
-void line_targets_init(const struct session *session)
+int line_targets_init(const struct session *session, const char *library, char *why, size_t why_bytes)
 {
+    takes_all = session->all_lines;
+    if (filter_init(&filter, session->include, session->exclude, !session->library_lines, why, why_bytes) < 0)
+        return -1;
+    snprintf(filter.library, sizeof filter.library, "%s", library);
     targets = calloc(session->line_target_count, sizeof *targets);
     target_count = targets ? session->line_target_count : 0;
     for (uint32_t i = 0; i < target_count; i++)
         parse(&targets[i], session->line_targets[i]);
+    return 0;
 }

@@ -8,6 +8,7 @@
 #include "collect/inside/line_session_type.h"
 #include "collect/inside/memory_attach.h"
 #include "collect/inside/memory_region_type.h"
+#include "collect/inside/partial.h"
 #include "collect/inside/session_type.h"
 #include "collect/inside/timers.h"
 #include "collect/inside/tracer.h"
@@ -64,7 +65,10 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     /* Lines first: what they try out is not the program's, and no call of it is to be counted. */
     if (agent->session->lines && line_session_start(agent, why, why_bytes) < 0)
         return -1;
-    return agent->session->trace ? start_trace(agent, why, why_bytes) : 0;
+    if (agent->session->trace && start_trace(agent, why, why_bytes) < 0)
+        return -1;
+    partial_start(agent, agent->session->trace ? &launched_trace : NULL);
+    return 0;
 }
 
 static PyMethodDef functions[] = {
@@ -86,9 +90,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__inside(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module &&
-        (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
-         line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 || timers_add(module) < 0))
+    if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
+                   line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 ||
+                   timers_add(module) < 0 || partial_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }

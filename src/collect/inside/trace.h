@@ -27,6 +27,7 @@ struct trace {
     struct arena *arena;
     bool shared; /* the arena is the recorder's too */
     bool enabled;
+    bool is_lost; /* in the child of a fork that has no memory of its own */
     bool c_calls, throttle;
     uint32_t depth;
     struct filter filter;

@@ -156,6 +156,7 @@ static void move_to_own_arena(struct trace *trace, struct context *context)
         arena = trace_new_private_arena(&small);
     if (!arena) {
         trace->enabled = false;
+        trace->is_lost = true;
         return;
     }
     uint32_t thread = trace_move_after_fork(trace, arena, tracer_now());
@@ -462,7 +463,9 @@ static int take_slot(struct trace *trace)
 int tracer_begin(struct trace *trace, char *why, size_t why_bytes)
 {
     init_once();
-    if (take_slot(trace) < 0) {
+    if (tracer.forked)
+        leave_parent_behind();
+    if (trace->is_lost || take_slot(trace) < 0) {
         snprintf(why, why_bytes, "more than %d profiles are active at the same time", TRACER_TRACES);
         return -1;
     }
@@ -495,6 +498,8 @@ void tracer_settle(struct trace *trace)
 
 void tracer_end(struct trace *trace)
 {
+    if (tracer.forked)
+        leave_parent_behind();
     if (!trace->enabled)
         return;
     tracer_settle(trace);

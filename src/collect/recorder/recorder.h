@@ -60,6 +60,7 @@ struct recorder_result {
     uint64_t sampler_cpu_ns;
     struct sample_native_counts native;
     uint64_t looks, sampled_ns;               /* of all processes: achieved rate */
+    uint64_t counted;                         /* calls, and hits of lines */
     uint64_t lateness[SAMPLE_DRAIN_LATENESS]; /* instants that were less than 2^n microseconds late */
     uint64_t slowdown_ns;   /* estimated from the number of signals and the time in their handler */
     uint64_t targets_found; /* bit i: the session's line target i meant a function that was called */

@@ -48,7 +48,8 @@ static void add_samples(struct recorder_result *result, const struct followed *f
     result->sampler_cpu_ns += counts.sampler_cpu_ns;
     result->slowdown_ns += counts.slowdown_ns;
     result->looks += counts.looks;
-    result->sampled_ns += clock_monotonic_ns() - followed->process.start_ns;
+    uint64_t followed_ns = clock_monotonic_ns() - followed->process.start_ns;
+    result->sampled_ns += followed_ns > counts.rested_ns ? followed_ns - counts.rested_ns : 0;
     for (int i = 0; i < SAMPLE_DRAIN_LATENESS; i++)
         result->lateness[i] += counts.lateness[i];
     add_native(&result->native, &counts.native);
@@ -58,6 +59,7 @@ static void add_calls(struct recorder_result *result, const struct followed *fol
 {
     const struct drain *drain = followed->drain;
     result->targets_found |= drain_targets_found(drain);
+    result->counted += drain_calls(drain) + drain_hits(drain);
     result->overhead_ns += drain_calls(drain) * call_cost_ns(followed->memory) +
                            drain_hits(drain) * line_cost_ns(followed->memory);
     add_memory(result, drain_memory_bytes(drain));

@@ -480,6 +480,7 @@ struct sample_counts sample_drain_counts(const struct sample_drain *drain)
     counts.errors += area->lost_full + area->lost_held;
     counts.sampler_cpu_ns = area->sampler_cpu_ns;
     counts.looks = area->looks;
+    counts.rested_ns = area->rested_ns;
     for (uint32_t i = 0; i < SAMPLE_AREA_LATENESS; i++)
         counts.lateness[i] = area->lateness[i];
     counts.slowdown_ns = (uint64_t)((double)area->handler_ticks * drain->ns_per_tick) +

@@ -44,6 +44,7 @@ struct sample_counts {
     uint64_t errors;  /* asked for and lost: rejected, no room */
     uint64_t sampler_cpu_ns;
     uint64_t looks;                           /* at all threads: what was achieved of the rate */
+    uint64_t rested_ns;                       /* for which none was wanted */
     uint64_t lateness[SAMPLE_DRAIN_LATENESS]; /* instants that were less than 2^n microseconds late */
     uint64_t slowdown_ns;                     /* that the program's threads lost to it, estimated */
     struct sample_native_counts native;
