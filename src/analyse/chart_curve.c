@@ -41,7 +41,8 @@ int chart_curve_fill(struct chart_curve *curve, const struct series *series, uin
     if (series->kind == COUNTER_SUM)
         put_rates(curve, series, origin_ns);
     for (uint32_t i = 0; series->kind != COUNTER_SUM && i < series->count; i++)
-        put(curve, seconds_after(series->rows[i].time_ns, origin_ns), series_value(series, &series->rows[i]) * scale);
+        put(curve, seconds_after(series->rows[i].time_ns, origin_ns),
+            series_value(series, &series->rows[i]) * scale);
     return 0;
 }
 

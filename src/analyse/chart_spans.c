@@ -5,23 +5,18 @@
 #include <string.h>
 
 #include "analyse/chart.h"
-#include "analyse/region_stack.h"
+#include "analyse/region_walk.h"
 #include "base/err.h"
 #include "store/recording.h"
 
 #define SPANS_MAX 1000000
-#define SKIPPED   UINT32_MAX
 
 /* One recording's regions being laid out. */
 struct laying {
     struct chart *chart;
     const struct recording *recording;
     uint64_t origin_ns;
-    struct region_stack stack;
-    uint32_t *spans; /* of what is open there; SKIPPED = begun when there were too many */
-    uint32_t deepest;
-    uint32_t base; /* the lane of the thread's outermost spans */
-    double last_s; /* of the thread's events */
+    uint32_t base, deepest; /* the lanes of the thread: of its outermost spans, and how many there are */
 };
 
 static double seconds(const struct laying *laying, uint64_t time_ns)
@@ -47,74 +42,35 @@ static int find_function(struct chart *chart, const char *name, uint32_t *functi
     return 0;
 }
 
-static int begin(struct laying *laying, uint32_t event, struct err *err)
+/* What had not ended went on at least as long as the thread is heard of. */
+static int add(struct laying *laying, const struct region_span *region, struct err *err)
 {
     struct chart *chart = laying->chart;
-    const struct region_event_row *row = &laying->recording->region_events[event];
-    const struct region *region = &laying->recording->regions[row->region];
-    uint32_t depth = laying->stack.depth;
     struct chart_span span = {.file = chart->file_count - 1,
-                              .level = laying->base + depth,
-                              .start_s = seconds(laying, row->time_ns),
-                              .end_s = INFINITY};
-    region_stack_begin(&laying->stack, event);
-    laying->spans[depth] = SKIPPED;
-    if (chart->span_count >= SPANS_MAX)
-        return 0;
-    if (find_function(chart, recording_text(laying->recording, region->name), &span.function, err) != 0)
+                              .level = laying->base + region->level,
+                              .start_s = seconds(laying, region->begin_ns),
+                              .end_s = seconds(laying, region->end_ns),
+                              .cut_end = !region->ended};
+    uint32_t name = laying->recording->regions[region->region].name;
+    if (find_function(chart, recording_text(laying->recording, name), &span.function, err) != 0)
         return -1;
-    laying->spans[depth] = chart->span_count;
-    laying->deepest = depth + 1 > laying->deepest ? depth + 1 : laying->deepest;
+    laying->deepest = region->level + 1 > laying->deepest ? region->level + 1 : laying->deepest;
     chart->spans[chart->span_count++] = span;
     return 0;
 }
 
-static void end(struct laying *laying, uint32_t place, double time_s, bool known)
+static int add_all(struct laying *laying, const struct region_span *regions, uint32_t count, struct err *err)
 {
-    uint32_t number = laying->spans[place];
-    region_stack_remove(&laying->stack, place);
-    memmove(laying->spans + place, laying->spans + place + 1,
-            (laying->stack.depth - place) * sizeof *laying->spans);
-    if (number == SKIPPED)
-        return;
-    struct chart_span *span = &laying->chart->spans[number];
-    span->end_s = fmax(time_s, span->start_s);
-    span->cut_end = !known;
-}
-
-/* What had not ended went on at least as long as the thread is heard of. */
-static void end_thread(struct laying *laying)
-{
-    while (laying->stack.depth)
-        end(laying, laying->stack.depth - 1, laying->last_s, false);
-    laying->base += laying->deepest;
-    laying->deepest = 0;
-}
-
-static int take(struct laying *laying, uint32_t event, struct err *err)
-{
-    const struct region_event_row *row = &laying->recording->region_events[event];
-    laying->last_s = seconds(laying, row->time_ns);
-    if (row->region)
-        return begin(laying, event, err);
-    uint32_t place = region_stack_find(&laying->stack, event);
-    if (place != REGION_STACK_NONE)
-        end(laying, place, laying->last_s, true);
-    return 0;
-}
-
-static int take_all(struct laying *laying, struct err *err)
-{
-    const struct recording *recording = laying->recording;
-    for (uint32_t i = 0; i < recording->region_events_count; i++) {
-        const struct region_event_row *event = &recording->region_events[i];
-        if (i && event->thread != event[-1].thread)
-            end_thread(laying);
-        if (take(laying, i, err) != 0)
+    struct chart *chart = laying->chart;
+    for (uint32_t i = 0; i < count && chart->span_count < SPANS_MAX; i++) {
+        if (i && regions[i].thread != regions[i - 1].thread) {
+            laying->base += laying->deepest;
+            laying->deepest = 0;
+        }
+        if (add(laying, &regions[i], err) != 0)
             return -1;
     }
-    end_thread(laying);
-    laying->chart->files[laying->chart->file_count - 1].lanes = laying->base;
+    chart->files[chart->file_count - 1].lanes = laying->base + laying->deepest;
     return 0;
 }
 
@@ -122,19 +78,17 @@ int chart_spans_add(struct chart *chart, const struct recording *recording, uint
                     struct err *err)
 {
     struct laying laying = {.chart = chart, .recording = recording, .origin_ns = origin_ns};
-    uint32_t events = recording->region_events_count;
-    if (!events)
+    struct region_span *regions;
+    uint32_t count;
+    if (!recording->region_events_count)
         return 0;
-    struct chart_span *rows = realloc(chart->spans, ((size_t)chart->span_count + events) * sizeof *rows);
+    if (region_walk_list(recording, 0, &regions, &count, err) < 0)
+        return -1;
+    struct chart_span *rows = realloc(chart->spans, ((size_t)chart->span_count + count + 1) * sizeof *rows);
     if (rows)
         chart->spans = rows;
-    laying.spans = malloc(((size_t)events + 1) * sizeof *laying.spans);
-    int result = rows && laying.spans ? region_stack_init(&laying.stack, recording, err)
-                                      : err_set(err, "out of memory for the plot");
-    if (result == 0)
-        result = take_all(&laying, err);
-    free(laying.spans);
-    region_stack_clear(&laying.stack);
+    int result = rows ? add_all(&laying, regions, count, err) : err_set(err, "out of memory for the plot");
+    free(regions);
     return result;
 }
 

@@ -1,10 +1,8 @@
 #include "analyse/region_order.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "analyse/region_stack.h"
+#include "analyse/region_walk.h"
 #include "base/err.h"
 #include "store/recording.h"
 
@@ -14,8 +12,6 @@
 struct building {
     struct time_order *order;
     uint64_t begin_ns, end_ns, pixel_ns;
-    struct region_stack stack;
-    uint32_t *levels; /* of what is open; may be larger than there is room for */
     struct {
         uint32_t row; /* the last of that level, plus 1; 0 = none */
         uint64_t longest_ns;
@@ -55,54 +51,16 @@ static void add(struct building *building, struct time_order_row row)
     building->last[row.depth].longest_ns = row.end_ns - row.start_ns;
 }
 
-/* Below all that is open: what ends out of turn leaves its level free, but nothing moves. */
-static void enter(struct building *building, uint32_t event)
+static void take(const struct region_span *span, void *context)
 {
-    uint32_t depth = building->stack.depth;
-    building->levels[depth] = depth ? building->levels[depth - 1] + 1 : 0;
-    region_stack_begin(&building->stack, event);
-}
-
-static void leave(struct building *building, uint32_t place, uint64_t end_ns)
-{
-    const struct region_event_row *begin =
-        &building->stack.recording->region_events[building->stack.open[place]];
-    uint32_t level = building->levels[place];
-    region_stack_remove(&building->stack, place);
-    memmove(building->levels + place, building->levels + place + 1,
-            (building->stack.depth - place) * sizeof *building->levels);
-    if (level < LEVELS_MAX)
-        add(building,
-            (struct time_order_row){begin->time_ns, end_ns > begin->time_ns ? end_ns : begin->time_ns,
-                                    begin->region, level});
-}
-
-static void take(struct building *building, uint32_t event)
-{
-    const struct region_event_row *row = &building->stack.recording->region_events[event];
-    uint32_t place = row->region ? REGION_STACK_NONE : region_stack_find(&building->stack, event);
-    if (row->region)
-        enter(building, event);
-    else if (place != REGION_STACK_NONE)
-        leave(building, place, row->time_ns);
-}
-
-static uint32_t first_of(const struct recording *recording, uint32_t thread)
-{
-    uint32_t low = 0, high = recording->region_events_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (recording->region_events[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct building *building = context;
+    if (span->level < LEVELS_MAX && !building->failed)
+        add(building, (struct time_order_row){span->begin_ns, span->end_ns, span->region, span->level});
 }
 
 bool region_order_has(const struct recording *recording, uint32_t thread)
 {
-    uint32_t first = first_of(recording, thread);
+    uint32_t first = region_walk_first(recording, thread);
     return first < recording->region_events_count && recording->region_events[first].thread == thread;
 }
 
@@ -114,19 +72,9 @@ int region_order_build(const struct recording *recording, uint32_t thread, uint6
     if (end_ns <= begin_ns)
         return 0;
     building.pixel_ns = columns ? (end_ns - begin_ns) / columns : 0;
-    building.levels = malloc(((size_t)recording->region_events_count + 1) * sizeof *building.levels);
-    building.failed = !building.levels || region_stack_init(&building.stack, recording, err) < 0;
-    const struct region_event_row *events = recording->region_events;
-    for (uint32_t i = first_of(recording, thread);
-         i < recording->region_events_count && events[i].thread == thread && !building.failed; i++)
-        take(&building, i);
-    while (building.stack.depth && !building.failed)
-        leave(&building, building.stack.depth - 1, end_ns);
-    region_stack_clear(&building.stack);
-    free(building.levels);
-    if (building.failed) {
+    if (region_walk_each(recording, thread, end_ns, take, &building, err) < 0 || building.failed) {
         time_order_clear(order);
-        return err_set(err, "out of memory while laying out regions");
+        return building.failed ? err_set(err, "out of memory while laying out regions") : -1;
     }
     time_order_sort(order);
     return 0;

@@ -1,62 +1,39 @@
 #include "analyse/regions.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "analyse/region_stack.h"
+#include "analyse/region_walk.h"
+#include "analyse/series.h"
+#include "analyse/tree.h"
 #include "base/err.h"
 #include "store/recording.h"
 
-struct walk {
+struct summing {
     const struct recording *recording;
-    struct regions_row *rows;  /* by region */
-    struct region_stack stack; /* what is open in a thread */
-    uint32_t *nested;          /* by region: how often it is open */
+    const struct selection *selection;
+    struct regions_row *rows; /* by region */
+    uint32_t *first;          /* by region: the first one of its name; files that are merged have their own */
 };
 
-static void forget_open(struct walk *walk)
+static void add(const struct region_span *span, void *context)
 {
-    struct region_stack *stack = &walk->stack;
-    while (stack->depth)
-        walk->nested[walk->recording->region_events[stack->open[--stack->depth]].region]--;
-}
-
-static void begin(struct walk *walk, uint32_t event)
-{
-    const struct region_event_row *row = &walk->recording->region_events[event];
-    region_stack_begin(&walk->stack, event);
-    walk->nested[row->region]++;
-}
-
-static void end(struct walk *walk, uint32_t event)
-{
-    uint32_t place = region_stack_find(&walk->stack, event);
-    if (place == REGION_STACK_NONE)
+    struct summing *summing = context;
+    struct regions_row *row = &summing->rows[summing->first[span->region]];
+    uint64_t length_ns = span->end_ns - span->begin_ns;
+    if (!tree_selection_has(summing->selection, summing->recording, span->thread))
         return;
-    const struct region_event_row *events = walk->recording->region_events;
-    const struct region_event_row *begin = &events[walk->stack.open[place]], *end = &events[event];
-    region_stack_remove(&walk->stack, place);
-    struct regions_row *row = &walk->rows[begin->region];
+    row->open += !span->ended;
+    row->self_ns += span->self_ns;
+    row->least_ns = row->count && row->least_ns < length_ns ? row->least_ns : length_ns;
+    row->most_ns = row->most_ns > length_ns ? row->most_ns : length_ns;
+    row->most = row->count && row->most > span->begin_value ? row->most : span->begin_value;
+    row->most = row->most > span->end_value ? row->most : span->end_value;
     row->count++;
-    row->most = row->count == 1 || begin->value > row->most ? begin->value : row->most;
-    row->most = end->value > row->most ? end->value : row->most;
-    if (--walk->nested[begin->region])
+    if (!span->closes)
         return;
-    row->total_ns += end->time_ns - begin->time_ns;
-    row->growth = (int64_t)((uint64_t)row->growth + (uint64_t)end->value - (uint64_t)begin->value);
-}
-
-static void add_up(struct walk *walk)
-{
-    const struct region_event_row *events = walk->recording->region_events;
-    for (uint32_t i = 0; i < walk->recording->region_events_count; i++) {
-        if (i && events[i].thread != events[i - 1].thread)
-            forget_open(walk);
-        if (events[i].region)
-            begin(walk, i);
-        else
-            end(walk, i);
-    }
+    row->total_ns += span->end_ns - span->outer_begin_ns;
+    row->growth =
+        (int64_t)((uint64_t)row->growth + (uint64_t)span->end_value - (uint64_t)span->outer_begin_value);
 }
 
 static int by_time(const void *left, const void *right)
@@ -77,23 +54,40 @@ static void keep_those_that_ran(struct regions *regions, uint32_t all)
     qsort(regions->rows, regions->count, sizeof *regions->rows, by_time);
 }
 
-int regions_build(const struct recording *recording, struct regions *regions, struct err *err)
+static void find_first(const struct recording *recording, uint32_t *of_name, uint32_t *first)
 {
-    struct walk walk = {.recording = recording};
-    *regions = (struct regions){0};
-    walk.rows = calloc((size_t)recording->regions_count + 1, sizeof *walk.rows);
-    walk.nested = calloc((size_t)recording->regions_count + 1, sizeof *walk.nested);
-    bool is_whole = walk.rows && walk.nested && region_stack_init(&walk.stack, recording, err) == 0;
-    if (is_whole) {
-        add_up(&walk);
-        regions->rows = walk.rows;
-        keep_those_that_ran(regions, recording->regions_count);
-    } else {
-        free(walk.rows);
+    for (uint32_t i = 1; i < recording->regions_count; i++) {
+        uint32_t name = recording->regions[i].name;
+        if (!of_name[name])
+            of_name[name] = i;
+        first[i] = of_name[name];
     }
-    free(walk.nested);
-    region_stack_clear(&walk.stack);
-    return is_whole ? 0 : err_set(err, "out of memory while adding regions up");
+}
+
+int regions_build(const struct recording *recording, const struct selection *selection,
+                  struct regions *regions, struct err *err)
+{
+    struct summing summing = {.recording = recording, .selection = selection};
+    *regions = (struct regions){0};
+    summing.rows = calloc((size_t)recording->regions_count + 1, sizeof *summing.rows);
+    summing.first = calloc((size_t)recording->regions_count + 1, sizeof *summing.first);
+    uint32_t *of_name = calloc((size_t)recording->strings.count + 1, sizeof *of_name);
+    int result = -1;
+    if (!summing.rows || !summing.first || !of_name) {
+        err_set(err, "out of memory while adding regions up");
+    } else {
+        find_first(recording, of_name, summing.first);
+        result = region_walk_each(recording, 0, series_whole_axis(recording).end_ns, add, &summing, err);
+    }
+    free(of_name);
+    free(summing.first);
+    if (result < 0) {
+        free(summing.rows);
+        return -1;
+    }
+    regions->rows = summing.rows;
+    keep_those_that_ran(regions, recording->regions_count);
+    return 0;
 }
 
 void regions_clear(struct regions *regions)

@@ -9,12 +9,17 @@
 
 struct err;
 struct recording;
+struct selection;
 
 struct regions_row {
     uint32_t region;
-    uint64_t count, total_ns;
-    int64_t growth; /* of what was measured, from its begins to its ends */
-    int64_t most;   /* the largest value of either */
+    uint64_t count;
+    uint64_t open;              /* of them: not ended when the recording did */
+    uint64_t total_ns;          /* summed over threads */
+    uint64_t self_ns;           /* without the regions inside */
+    uint64_t least_ns, most_ns; /* of one time */
+    int64_t growth;             /* of what was measured, from its begins to its ends */
+    int64_t most;               /* the largest value of either */
 };
 
 struct regions {
@@ -22,7 +27,9 @@ struct regions {
     uint32_t count;
 };
 
-int regions_build(const struct recording *recording, struct regions *regions, struct err *err);
+/* Of the selection's threads (NULL = all); its range and region are not looked at. */
+int regions_build(const struct recording *recording, const struct selection *selection,
+                  struct regions *regions, struct err *err);
 void regions_clear(struct regions *regions);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/region_stack.h"
+#include "analyse/region_walk.h"
 #include "analyse/series.h"
 #include "base/err.h"
 #include "export/stream.h"
@@ -53,41 +53,21 @@ static void put_name(struct document *document, uint32_t string)
         bytes_put_u8(&document->stream->out, '_');
 }
 
-static void put_region(struct document *document, const struct region_event_row *begin,
-                       const struct region_event_row *end, uint32_t level)
+/* A region that was not ended is left out: the file has no words for it. */
+static void put_region(const struct region_span *span, void *context)
 {
+    struct document *document = context;
     struct bytes *out = &document->stream->out;
+    if (!span->ended)
+        return;
     bytes_put_text(out, "FUNC ");
-    put_name(document, document->recording->regions[begin->region].name);
-    bytes_putf(out, " %.4f", (double)begin->value / MIB);
-    put_time(document, begin->time_ns);
-    bytes_putf(out, " %.4f", (double)end->value / MIB);
-    put_time(document, end->time_ns);
-    bytes_putf(out, " %u\n", level);
+    put_name(document, document->recording->regions[span->region].name);
+    bytes_putf(out, " %.4f", (double)span->begin_value / MIB);
+    put_time(document, span->begin_ns);
+    bytes_putf(out, " %.4f", (double)span->end_value / MIB);
+    put_time(document, span->end_ns);
+    bytes_putf(out, " %u\n", span->level);
     stream_drain(document->stream);
-}
-
-/* Events are by thread, then time; a region that was not ended when its thread's events are over is left out. */
-static int put_regions(struct document *document, struct err *err)
-{
-    const struct recording *recording = document->recording;
-    const struct region_event_row *rows = recording->region_events;
-    struct region_stack stack;
-    if (region_stack_init(&stack, recording, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < recording->region_events_count; i++) {
-        if (i && rows[i].thread != rows[i - 1].thread)
-            stack.depth = 0;
-        uint32_t place = rows[i].region ? REGION_STACK_NONE : region_stack_find(&stack, i);
-        if (rows[i].region)
-            region_stack_begin(&stack, i);
-        if (place == REGION_STACK_NONE)
-            continue;
-        put_region(document, &rows[stack.open[place]], &rows[i], place);
-        region_stack_remove(&stack, place);
-    }
-    region_stack_clear(&stack);
-    return 0;
 }
 
 static void put_all_series(struct document *document, const char *name)
@@ -122,5 +102,5 @@ int mprof_writer_write(const struct recording *recording, const char *name, stru
         return err_set(err, "%s holds no memory over time; 'sonde mem --rss' records it", name);
     put_command(&document);
     put_all_series(&document, memory);
-    return put_regions(&document, err);
+    return region_walk_each(recording, 0, 0, put_region, &document, err);
 }

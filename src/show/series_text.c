@@ -153,7 +153,7 @@ static int put_regions(const struct recording *recording, const struct report_op
                        struct bytes *out, struct err *err)
 {
     struct regions regions;
-    if (regions_build(recording, &regions, err) < 0)
+    if (regions_build(recording, NULL, &regions, err) < 0)
         return -1;
     if (regions.count)
         bytes_put_text(out, "\n   calls    seconds     grown   highest  function\n");

@@ -252,7 +252,7 @@ struct region {
     uint32_t color; /* 0xRRGGBB and 0x1000000 = chosen; 0 = not */
 };
 /* A region begins, or (region 0) one that is open in the thread ends: of those that are `ends` (0 = whatever they are) the
- * innermost but for `back`. Tasks take turns on a thread: what begins last need not end first. analyse/region_stack.h pairs
+ * innermost but for `back`. Tasks take turns on a thread: what begins last need not end first. analyse/region_walk.h pairs
  * them. */
 struct region_event_row {
     uint64_t time_ns;

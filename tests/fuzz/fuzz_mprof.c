@@ -38,7 +38,7 @@ static void look_at(const struct recording *recording)
     }
     require(series_sum(recording, "rss", &rows, &sum, NULL) == 0);
     free(rows);
-    require(regions_build(recording, &regions, NULL) == 0);
+    require(regions_build(recording, NULL, &regions, NULL) == 0);
     regions_clear(&regions);
 }
 

@@ -201,7 +201,7 @@ static void functions_of_mprof_are_regions(void **state)
     assert_int_equal(mprof_reader_read(mprof, sizeof mprof - 1, "x.dat", &recording, NULL), 0);
     assert_int_equal(recording.threads_count, 3);
     assert_int_equal(recording.region_events_count, 8);
-    assert_int_equal(regions_build(&recording, &regions, NULL), 0);
+    assert_int_equal(regions_build(&recording, NULL, &regions, NULL), 0);
     assert_int_equal(regions.count, 3);
     const struct regions_row *outer = &regions.rows[0], *other = &regions.rows[1];
     assert_string_equal(recording_text(&recording, recording.regions[outer->region].name), "main.outer");
@@ -220,12 +220,19 @@ static void add_event(struct recording *recording, uint64_t time_ns, uint32_t th
         recording, &(struct region_event_row){.time_ns = time_ns, .thread = thread, .region = region});
 }
 
+static void add_regions(struct recording *recording, uint32_t count)
+{
+    for (uint32_t i = 0; i <= count; i++)
+        recording_add_region(recording, &(struct region){.name = i});
+}
+
 /* Thread 2: 1 from 100 to 200 with 2 inside, then 2 alone, which does not end; thread 1 is another's. */
 static void regions_lie_below_those_that_they_are_in(void **state)
 {
     (void)state;
     struct recording recording = {0};
     struct time_order order;
+    add_regions(&recording, 3);
     add_event(&recording, 50, 1, 1);
     add_event(&recording, 100, 2, 1);
     add_event(&recording, 120, 2, 2);
@@ -259,6 +266,7 @@ static void regions_of_tasks_end_out_of_turn(void **state)
     (void)state;
     struct recording recording = {0};
     struct time_order order;
+    add_regions(&recording, 3);
     add_event(&recording, 100, 1, 1);
     add_event(&recording, 200, 1, 1);
     add_event(&recording, 250, 1, 2);
@@ -272,6 +280,38 @@ static void regions_of_tasks_end_out_of_turn(void **state)
     assert_int_equal(order.count, 3);
     assert_memory_equal(order.rows, expected, sizeof expected);
     time_order_clear(&order);
+    recording_clear(&recording);
+}
+
+/* Two tasks: 1 from 0 to 30, 2 from 10 to 50; 1 inside itself from 60 to 90, and 2 is never left. */
+static void regions_are_added_up(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    struct regions regions;
+    assert_int_equal(recording_init(&recording, NULL), 0);
+    for (uint32_t i = 1; i <= 2; i++)
+        recording_add_region(&recording, &(struct region){.name = strings_intern_text(&recording.strings,
+                                                                                      i == 1 ? "a" : "b")});
+    add_event(&recording, 0, 1, 1);
+    add_event(&recording, 10, 1, 2);
+    add_end(&recording, 30, 1, 0);
+    add_end(&recording, 50, 2, 0);
+    add_event(&recording, 60, 1, 1);
+    add_event(&recording, 70, 1, 1);
+    add_end(&recording, 75, 0, 0);
+    add_end(&recording, 90, 1, 0);
+    add_event(&recording, 96, 1, 2);
+    add_end(&recording, 100, 1, 0);
+    assert_int_equal(regions_build(&recording, NULL, &regions, NULL), 0);
+    assert_int_equal(regions.count, 2);
+    const struct regions_row first = {
+        .region = 1, .count = 3, .total_ns = 60, .self_ns = 40, .least_ns = 5, .most_ns = 30};
+    const struct regions_row second = {
+        .region = 2, .count = 2, .open = 1, .total_ns = 44, .self_ns = 44, .least_ns = 4, .most_ns = 40};
+    assert_memory_equal(&regions.rows[0], &first, sizeof first);
+    assert_memory_equal(&regions.rows[1], &second, sizeof second);
+    regions_clear(&regions);
     recording_clear(&recording);
 }
 
@@ -306,6 +346,7 @@ static void regions_thinner_than_a_pixel_are_drawn_together(void **state)
     (void)state;
     struct recording recording = {0};
     struct time_order order;
+    add_regions(&recording, 3);
     for (uint64_t i = 0; i < 1000; i++) {
         add_event(&recording, i * 10, 1, i == 500 ? 2 : 1);
         add_event(&recording, i * 10 + (i == 500 ? 5 : 1), 1, 0);
@@ -377,6 +418,7 @@ int main(void)
         cmocka_unit_test(functions_of_mprof_are_regions),
         cmocka_unit_test(regions_lie_below_those_that_they_are_in),
         cmocka_unit_test(regions_of_tasks_end_out_of_turn),
+        cmocka_unit_test(regions_are_added_up),
         cmocka_unit_test(what_a_program_counts_may_be_a_fraction),
         cmocka_unit_test(regions_thinner_than_a_pixel_are_drawn_together),
         cmocka_unit_test(mprof_files_come_back_as_they_were),
