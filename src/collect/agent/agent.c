@@ -18,6 +18,7 @@
 #include "collect/agent/sampler.h"
 #include "collect/agent/seccomp_watch.h"
 #include "collect/agent/start.h"
+#include "collect/agent/zones.h"
 #include "python/layouts.h"
 
 static struct session session;
@@ -85,6 +86,7 @@ static void fork_begins(void)
 
 static void fork_child(void)
 {
+    zones_after_fork();
     if (session.follow)
         sampler_after_fork();
     if (after_fork)
@@ -173,6 +175,7 @@ static void take_session(char *text)
     if (!session.follow && (uint64_t)getpid() != session.main_pid)
         return;
     pthread_atfork(fork_begins, NULL, fork_child);
+    zones_begin(&session, &sonde_agent.python);
     const char *why = start_when_main_runs(main_is_about_to_run);
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     if (!why)

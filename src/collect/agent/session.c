@@ -41,6 +41,7 @@ static void set(struct session *session, const char *key, const char *value)
         {"partial", &session->partial},
         {"all_lines", &session->all_lines},
         {"library_lines", &session->library_lines},
+        {"resident_regions", &session->resident_regions},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)

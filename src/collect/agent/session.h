@@ -21,6 +21,7 @@ enum session_message {
     SESSION_SAMPLES = 3, /* I am sampled; the sample area's descriptor comes with this */
     SESSION_LINES = 4,   /* I record lines; the arena's descriptor comes with this */
     SESSION_HEAP = 5,    /* my allocations are counted; the heap area's descriptor comes with this */
+    SESSION_EVENTS = 6,  /* I have events; the event area's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
@@ -71,6 +72,7 @@ struct session {
     const char *start_at,
         *stop_at;        /* and only between these passes, "NAME#N"; NULL = from the start, to the end */
     uint64_t skip_first; /* so many times it is not, though it should */
+    bool resident_regions; /* regions say what is resident when they begin and end */
 };
 
 /* Whether nothing is to be recorded until the program has come to the part that is. */

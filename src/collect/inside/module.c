@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "collect/agent/agent.h"
+#include "collect/inside/events.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/line_memory_type.h"
 #include "collect/inside/line_session.h"
@@ -92,7 +93,7 @@ PyMODINIT_FUNC PyInit__inside(void)
     PyObject *module = PyModule_Create(&definition);
     if (module && (session_type_add(module) < 0 || line_session_type_add(module) < 0 ||
                    line_memory_type_add(module) < 0 || memory_region_type_add(module) < 0 ||
-                   timers_add(module) < 0 || partial_add(module) < 0))
+                   events_add(module) < 0 || timers_add(module) < 0 || partial_add(module) < 0))
         Py_CLEAR(module);
     return module;
 }

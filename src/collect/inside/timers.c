@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "collect/inside/context_place.h"
+#include "collect/inside/events.h"
 
 /* Time by our clock, or by the program's own. */
 struct span {
@@ -33,6 +34,7 @@ struct timer {
     PyObject base;
     PyObject *name;
     PyObject *clock; /* the program's own; NULL = ours */
+    uint32_t region; /* of the recording that is being made; 0 = not asked for yet, or none */
     uint64_t calls;  /* that have ended */
     struct span total;
     struct open_timer first[OPEN_INLINE], *open;
@@ -102,6 +104,20 @@ static int read_clock(const struct timer *timer, double *now_s)
     return *now_s == -1.0 && PyErr_Occurred() ? -1 : 0;
 }
 
+/* ---- regions of a recording ---- */
+
+static void begin_region(struct timer *timer, struct owner owner)
+{
+    if (!timer->region)
+        timer->region = events_name_of(EVENTS_REGION, timer->name);
+    events_begin_for(timer->region, (uintptr_t)owner.context);
+}
+
+static void end_region(const struct timer *timer, struct owner owner)
+{
+    events_end_for(timer->region, (uintptr_t)owner.context);
+}
+
 /* ---- entering and leaving ---- */
 
 static int enter(struct timer *timer, struct owner owner)
@@ -111,6 +127,8 @@ static int enter(struct timer *timer, struct owner owner)
     timer->listed = true;
     if (open) {
         open->depth++;
+        if (events_on())
+            begin_region(timer, owner);
         return 0;
     }
     if (timer->clock && read_clock(timer, &new.start_s) < 0)
@@ -122,6 +140,8 @@ static int enter(struct timer *timer, struct owner owner)
     }
     new.start_ns = clock_monotonic_ns();
     timer->open[timer->open_count++] = new;
+    if (events_on())
+        begin_region(timer, owner);
     return 0;
 }
 
@@ -142,6 +162,8 @@ static int leave(struct timer *timer, struct open_timer *open, struct span *span
     if (measure(timer, open, span) < 0)
         return -1;
     timer->calls++;
+    if (events_on())
+        end_region(timer, open->owner);
     if (--open->depth)
         return 0;
     timer->total.ns += span->ns;

@@ -3,11 +3,13 @@
 #include <stddef.h>
 
 #include "collect/agent/arena.h"
+#include "collect/agent/event_area.h"
 #include "collect/agent/heap_area.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/event_drain.h"
 #include "collect/recorder/followed.h"
 #include "collect/recorder/heap_drain.h"
 #include "collect/recorder/native_files.h"
@@ -162,6 +164,46 @@ static void stop_heap(void *memory)
     ((struct heap_area *)memory)->stop = 1;
 }
 
+/* ---- events ---- */
+
+static bool events_are_sound(void *memory, uint64_t bytes)
+{
+    return event_area_is_sound(memory, bytes);
+}
+
+static struct followed_facts event_facts(const void *memory)
+{
+    const struct event_area *area = memory;
+    return (struct followed_facts){area->python, area->start_ns};
+}
+
+static void *open_events(struct followed *followed, const struct followed_origin *origin,
+                         struct native_files *files)
+{
+    (void)origin;
+    return event_drain_new(followed->memory, followed->memory_bytes, files->writer, followed->id);
+}
+
+static bool step_events(void *drain, const struct clock_rate *rate)
+{
+    return event_drain_step(drain, rate);
+}
+
+static void finish_events(void *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    event_drain_finish(drain, rate, end_ticks);
+}
+
+static void free_events(void *drain)
+{
+    event_drain_free(drain);
+}
+
+static void stop_events(void *memory)
+{
+    ((struct event_area *)memory)->stop = 1;
+}
+
 /* ---- the table ---- */
 
 #define ARENA_KIND(message)                                                                                  \
@@ -175,6 +217,8 @@ static const struct followed_kind kinds[] = {
     ARENA_KIND(SESSION_LINES),
     {SESSION_SAMPLES, true, samples_are_sound, sample_facts, open_samples, step_samples, finish_samples,
      free_samples, stop_samples},
+    {SESSION_EVENTS, true, events_are_sound, event_facts, open_events, step_events, finish_events,
+     free_events, stop_events},
     {SESSION_HEAP, true, heap_is_sound, heap_facts, open_heap, step_heap, finish_heap, free_heap, stop_heap},
 };
 

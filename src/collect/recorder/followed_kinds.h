@@ -1,6 +1,6 @@
 /*
  * followed_kinds: what can be done with each kind of memory that a process shares with the recorder: arenas, areas of samples, of
- * allocations. One table row for each; who follows a process knows the row, not the kind.
+ * allocations, of events. One table row for each; who follows a process knows the row, not the kind.
  */
 #ifndef SONDE_COLLECT_RECORDER_FOLLOWED_KINDS_H
 #define SONDE_COLLECT_RECORDER_FOLLOWED_KINDS_H
