@@ -33,6 +33,7 @@ _HOME = {
     "Profile": "call_profile",
     "Profiler": "profiler",
     "Timer": "timers",
+    "counter": "events",
     "get_timers": "timers",
     "lineprof": "decorators",
     "load_ipython_extension": "magics",
@@ -40,12 +41,14 @@ _HOME = {
     "memory": "memory_region",
     "memory_usage": "memory_usage",
     "memprof": "decorators",
+    "metadata": "events",
     "profile": "decorators",
     "read": "recording",
     "reset_timers": "timers",
     "run": "call_profile",
     "runctx": "call_profile",
     "show_text": "line_stats",
+    "signpost": "events",
     "summary": "timers",
     "tic": "timers",
     "timed_function": "timers",
@@ -54,7 +57,7 @@ _HOME = {
     "toc": "timers",
 }
 # Modules that need no extension: scripts that use them run in any interpreter.
-_EVERYWHERE = {"decorators", "memory_usage", "profiler"}
+_EVERYWHERE = {"decorators", "events", "memory_usage", "profiler"}
 
 __all__ = sorted(_HOME)
 
