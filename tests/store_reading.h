@@ -149,6 +149,15 @@ static inline void assert_regions(const struct recording *recording)
     assert_string_equal(recording_text(recording, recording->marks[1].text), "said");
 }
 
+/* A caller before its callees, although they end first. */
+static inline void assert_call_events(const struct recording *recording)
+{
+    const struct call_event_row expected[] = {
+        {1000, 2000, 1, 2}, {1200, 1300, 1, 2}, {5, UINT64_C(1) << 40, 2, 2}};
+    assert_int_equal(recording->call_events_count, 3);
+    assert_memory_equal(recording->call_events, expected, sizeof expected);
+}
+
 /* By stack, then time, although the later state was written first; sizes are added up. */
 static inline void assert_heap(const struct recording *recording)
 {
@@ -198,6 +207,7 @@ static inline void assert_data(const struct recording *recording)
 {
     assert_series(recording);
     assert_regions(recording);
+    assert_call_events(recording);
     assert_heap(recording);
     assert_allocations(recording);
     assert_lines(recording);

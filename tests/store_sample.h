@@ -71,6 +71,9 @@ static inline void sample_write_memory(struct writer *writer, uint32_t process, 
     const uint32_t mark = sample_text(writer, "mark"), said = sample_text(writer, "said");
     writer_mark(writer, &(struct mark_row){2000, thread, mark, said});
     writer_mark(writer, &(struct mark_row){1000, thread, mark, 0});
+    writer_call_event(writer, &(struct call_event_row){1200, 1300, thread, node});
+    writer_call_event(writer, &(struct call_event_row){1000, 2000, thread, node});
+    writer_call_event(writer, &(struct call_event_row){5, UINT64_C(1) << 40, other, node});
     const struct heap_row early = {
         1000, 64, 1, 64, 1, 64, 1, 0, 0, .thread = thread, .node = node, .allocator = HEAP_MALLOC};
     const struct heap_row late = {
@@ -226,6 +229,11 @@ static inline bool sample_memory_holds(const struct recording *recording)
         hold = hold && recording->regions[i].name < recording->strings.count &&
                recording->regions[i].group < recording->strings.count &&
                recording->regions[i].code < recording->codes_count;
+    for (uint32_t i = 0; i < recording->call_events_count; i++) {
+        const struct call_event_row *row = &recording->call_events[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->start_ns <= row->end_ns;
+    }
     for (uint32_t i = 0; i < recording->region_events_count; i++) {
         const struct region_event_row *row = &recording->region_events[i];
         hold = hold && row->thread < recording->threads_count && row->region < recording->regions_count &&

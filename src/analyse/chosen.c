@@ -122,6 +122,12 @@ static int move_row(struct moving *moving, uint32_t old, uint32_t *into)
     return *into ? 0 : -1;
 }
 
+/* Whether calls of the node are still told apart: it is not hidden, or stands for all that is below it. */
+static bool is_kept(const struct moving *moving, uint32_t old)
+{
+    return !moving->is_hidden[old] || (!moving->place[old] && moving->outermost[old] == old);
+}
+
 static int move_calls(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->calls_count; i++) {
@@ -129,9 +135,22 @@ static int move_calls(struct moving *moving)
         uint32_t old = row.node;
         if (!moving->is_taken[old])
             continue;
-        bool stays = !moving->is_hidden[old] || (!moving->place[old] && moving->outermost[old] == old);
-        row.calls = stays ? row.calls : 0;
+        row.calls = is_kept(moving, old) ? row.calls : 0;
         if (move_row(moving, old, &row.node) < 0 || recording_add_calls(moving->into, &row) == UINT32_MAX)
+            return -1;
+    }
+    return 0;
+}
+
+/* A call that vanishes is its caller's time, as in the sums. */
+static int move_call_events(struct moving *moving)
+{
+    for (uint32_t i = 0; i < moving->from->call_events_count; i++) {
+        struct call_event_row row = moving->from->call_events[i];
+        if (!moving->is_taken[row.node] || !is_kept(moving, row.node))
+            continue;
+        if (move_row(moving, row.node, &row.node) < 0 ||
+            recording_add_call_event(moving->into, &row) == UINT32_MAX)
             return -1;
     }
     return 0;
@@ -223,8 +242,8 @@ static int move_stacks(const struct recording *from, const struct choice *choice
     if (has_room)
         moving.is_taken[0] = choice->is_all;
     int result = has_room && move_nodes(&moving) == 0 && move_calls(&moving) == 0 &&
-                         move_samples(&moving) == 0 && move_heap(&moving) == 0 &&
-                         move_allocations(&moving) == 0
+                         move_call_events(&moving) == 0 && move_samples(&moving) == 0 &&
+                         move_heap(&moving) == 0 && move_allocations(&moving) == 0
                      ? 0
                      : -1;
     free(moving.place);
@@ -257,6 +276,7 @@ static struct recording without_stacks(const struct recording *whole)
     bare.nodes = NULL;
     bare.calls = NULL;
     bare.samples = NULL;
+    bare.call_events = NULL;
     bare.heap = NULL;
     bare.allocations = NULL;
     bare.lines = NULL;
@@ -264,6 +284,7 @@ static struct recording without_stacks(const struct recording *whole)
     bare.nodes_count = bare.nodes_capacity = 0;
     bare.calls_count = bare.calls_capacity = 0;
     bare.samples_count = bare.samples_capacity = 0;
+    bare.call_events_count = bare.call_events_capacity = 0;
     bare.heap_count = bare.heap_capacity = 0;
     bare.allocations_count = bare.allocations_capacity = 0;
     bare.lines_count = bare.lines_capacity = 0;
@@ -332,6 +353,7 @@ void chosen_clear(struct chosen *chosen)
     free(chosen->recording.nodes);
     free(chosen->recording.calls);
     free(chosen->recording.samples);
+    free(chosen->recording.call_events);
     free(chosen->recording.lines);
     free(chosen->recording.line_memory);
     free(chosen->recording.heap);

@@ -6,6 +6,7 @@
 
 #include "analyse/functions.h"
 #include "base/err.h"
+#include "store/call_events.h"
 #include "store/memory_rows.h"
 #include "store/natives.h"
 
@@ -381,6 +382,16 @@ static void add_samples(struct remap *remap)
     }
 }
 
+static void add_call_events(struct remap *remap)
+{
+    for (uint32_t i = 0; i < remap->from->call_events_count && !remap->failed; i++) {
+        struct call_event_row row = remap->from->call_events[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        remap->failed |= recording_add_call_event(&remap->merge->result, &row) == UINT32_MAX;
+    }
+}
+
 static void add_notes(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->notes_count && !remap->failed; i++) {
@@ -488,6 +499,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_samples(&remap);
         add_series(&remap);
         add_regions(&remap);
+        add_call_events(&remap);
         add_heap(&remap);
         add_allocations(&remap);
         add_line_memory(&remap);
@@ -536,7 +548,7 @@ int merge_take(struct merge *merge, struct recording *recording, struct err *err
     if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
         return -1;
     recording_compact_lines(&merge->result);
-    if (memory_rows_order(&merge->result, err) < 0)
+    if (memory_rows_order(&merge->result, err) < 0 || call_events_order(&merge->result, err) < 0)
         return -1;
     if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
         return err_set(err, "out of memory while merging");

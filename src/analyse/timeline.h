@@ -36,7 +36,7 @@ struct timeline {
     bool holding;
 };
 
-/* Of all samples of all threads, or where there are none of what is known of the heap. Both 0 when there is nothing. */
+/* Of all samples of all threads, or where there are none of single calls, or of what is known of the heap. Both 0 when there is nothing. */
 struct timeline_axis timeline_axis(const struct recording *recording);
 /* The thread's rows in recording->samples: *first up to *end. */
 void timeline_rows(const struct recording *recording, uint32_t thread, uint32_t *first, uint32_t *end);

@@ -53,6 +53,7 @@ struct recording tree_flat_part(const struct recording *recording)
     struct recording flat = *recording;
     flat.calls_count = 0;
     flat.samples_count = 0;
+    flat.call_events_count = 0;
     flat.heap_count = 0;
     flat.allocations_count = 0;
     flat.nodes_count = 0;

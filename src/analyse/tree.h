@@ -27,7 +27,7 @@ struct selection {
     bool gil;                 /* only samples of threads that held the GIL */
     bool lines;               /* a function's lines are nodes of their own, where they are known */
     uint64_t begin_ns,
-        end_ns; /* only samples and allocations of this time, up to end_ns; 0 = no limit. Calls have no times */
+        end_ns; /* only samples, allocations and single calls of this time, up to end_ns; 0 = no limit. Sums have no times */
     enum measure measure; /* what self and total are */
 };
 

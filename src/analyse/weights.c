@@ -1,5 +1,6 @@
 #include "analyse/weights.h"
 
+#include "analyse/call_weights.h"
 #include "analyse/heap_weights.h"
 #include "store/recording.h"
 
@@ -33,6 +34,8 @@ int weights_each(const struct recording *recording, const struct selection *sele
     enum measure measure = measure_of(recording, selection);
     if (measure_is_memory(measure))
         return heap_weights_each(recording, selection, measure, visit, context, err);
+    if (call_weights_are_meant(recording, selection))
+        return call_weights_each(recording, selection, visit, context, err);
     if (tree_is_sampled(recording))
         visit_samples(recording, selection, visit, context);
     else

@@ -103,6 +103,14 @@ static const struct column columns_of_mark[] = {
     COLUMN(mark_row, time_ns), COLUMN(mark_row, thread), COLUMN(mark_row, name), COLUMN(mark_row, text), {0},
 };
 
+static const struct column columns_of_call_event[] = {
+    COLUMN(call_event_row, start_ns),
+    COLUMN(call_event_row, end_ns),
+    COLUMN(call_event_row, thread),
+    COLUMN(call_event_row, node),
+    {0},
+};
+
 static const struct column columns_of_heap[] = {
     COLUMN(heap_row, at_ns),
     COLUMN(heap_row, live_bytes),
@@ -293,6 +301,8 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
         {"region_events", recording->region_events, recording->region_events_count,
          sizeof(struct region_event_row), columns_of_region_event},
         {"marks", recording->marks, recording->marks_count, sizeof(struct mark_row), columns_of_mark},
+        {"call_events", recording->call_events, recording->call_events_count, sizeof(struct call_event_row),
+         columns_of_call_event},
         {"heap", recording->heap, recording->heap_count, sizeof(struct heap_row), columns_of_heap},
         {"heap_sizes", recording->heap_sizes, recording->heap_sizes_count, sizeof(struct heap_size_row),
          columns_of_heap_size},

@@ -15,7 +15,8 @@
 #include "cli/run.h"
 #include "store/recording.h"
 
-#define MEMORY_BYTES ((int64_t)256 << 20)
+#define MEMORY_BYTES   ((int64_t)256 << 20)
+#define TIMELINE_BYTES ((int64_t)128 << 20)
 
 struct values {
     const char *output;
@@ -31,13 +32,18 @@ struct values {
     bool c_calls;
     bool follow;
     int64_t max_size;
+    bool timeline, ring;
+    int64_t timeline_limit;
     struct option_list with;
     const char *module, *code;
     const char *embed_source;
 };
 
-static const struct values defaults = {
-    .c_calls = true, .follow = true, .max_size = MEMORY_BYTES, .embed_source = "auto"};
+static const struct values defaults = {.c_calls = true,
+                                       .follow = true,
+                                       .max_size = MEMORY_BYTES,
+                                       .timeline_limit = TIMELINE_BYTES,
+                                       .embed_source = "auto"};
 
 /* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
 static int check_expression(const char *text, struct err *err)
@@ -70,6 +76,10 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--depth must be a number of calls, 0 for any");
     if (values->max_size < 1 << 20)
         return err_set(err, "--max-size must be at least 1M");
+    if (!values->timeline && (values->ring || values->timeline_limit != TIMELINE_BYTES))
+        return err_set(err, "--ring and --timeline-limit go with --timeline");
+    if (values->timeline_limit < 1 << 16)
+        return err_set(err, "--timeline-limit must be at least 64K");
     if (check_expression(values->include, err) < 0 || check_expression(values->exclude, err) < 0)
         return -1;
     return part_options_check(&values->part, false, err);
@@ -84,6 +94,9 @@ static void put_settings(const struct values *values, bool of_pytest, struct byt
         bytes_putf(out, "lines=1\nall_lines=1\nlibrary_lines=%d\n", values->include_library);
     part_options_put_settings(&values->part, out);
     bytes_putf(out, "depth=%" PRId64 "\nmemory_bytes=%" PRId64 "\n", values->depth, values->max_size);
+    if (values->timeline)
+        bytes_putf(out, "timeline=1\ntimeline_ring=%d\ntimeline_bytes=%" PRId64 "\n", values->ring,
+                   values->timeline_limit);
     if (values->include)
         bytes_putf(out, "include=%s\n", values->include);
     if (values->exclude)
@@ -188,6 +201,18 @@ static const struct option options[] = {
      "Memory for the call tree of each process (default 256M, used only as needed). When it is full, new "
      "call "
      "paths count as their caller's time, and the loss is stated."},
+    {"timeline", 0, OPTION_FLAG, NULL, offsetof(struct values, timeline), NULL,
+     "Keep each call by itself, with its beginning and its end, too: what happened when, in the page's "
+     "timeline, "
+     "in `sonde export -f chrome`, and in all tables of a part of the time (--range)."},
+    {"timeline-limit", 0, OPTION_SIZE, "BYTES", offsetof(struct values, timeline_limit), NULL,
+     "What single calls may take in the recording (default 128M, 4 to 6 bytes a call). From half of it on "
+     "the "
+     "shortest calls are left out, then longer ones; when it is full, all. Counts and times in tables stay "
+     "exact, "
+     "and what is left out is stated."},
+    {"ring", 0, OPTION_FLAG, NULL, offsetof(struct values, ring), NULL,
+     "Keep the last calls of each process that fit into --timeline-limit, not the first."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
     RUN_SOURCE_OPTION(struct values),
@@ -217,6 +242,7 @@ const struct command command_trace = {
         "sonde trace -o out.prof sim.py\ta file for pstats, SnakeViz and gprof2dot\n"
         "sonde trace --print -s cumtime -m pytest tests/\tprints the table at the end\n"
         "sonde trace -p -l sim.py\tonly where it has enabled a sonde.Profiler, by line too\n"
+        "sonde trace --timeline sim.py\teach call with its times, for the timeline\n"
         "sonde trace --exclude-library -- mpirun -n 4 python sim.py\tonly the program's own functions\n",
     .options = options,
     .defaults = &defaults,

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "export/frames.h"
 #include "export/stream.h"
+#include "store/call_events.h"
 #include "store/recording.h"
 
 #define PID_STEP 4194304
@@ -169,22 +170,43 @@ static void put_process(struct trace *trace, uint32_t id)
     bytes_clear(&text);
 }
 
+static void put_spans(struct trace *trace, const struct selection *selection, uint32_t thread)
+{
+    struct timeline timeline;
+    struct span span;
+    timeline_begin(&timeline, trace->recording, selection, NULL, trace->axis, thread);
+    while (timeline_next(&timeline, &span))
+        put_span(trace, &span);
+    close_calls(trace, 0, trace->axis.end_ns);
+}
+
+static void put_calls(struct trace *trace, const struct selection *selection, uint32_t thread)
+{
+    uint64_t begin_ns = selection ? selection->begin_ns : 0;
+    uint64_t end_ns = selection && selection->end_ns ? selection->end_ns : UINT64_MAX;
+    uint32_t first, end;
+    call_events_of(trace->recording, thread, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
+        const struct call_event_row *row = &trace->recording->call_events[i];
+        if (row->end_ns > begin_ns && row->start_ns < end_ns && row->node)
+            put_call(trace, &(struct open_call){row->node, row->start_ns}, row->end_ns);
+    }
+}
+
 static void put_thread(struct trace *trace, const struct selection *selection, uint32_t id)
 {
     const struct thread *thread = &trace->recording->threads[id];
     const char *name = recording_text(trace->recording, thread->name);
-    struct timeline timeline;
-    struct span span;
     if (!tree_selection_has(selection, trace->recording, id))
         return;
     trace->pid = trace->pids[thread->process];
     trace->tid = thread->tid;
     if (name[0])
         put_metadata(trace, "thread_name", name);
-    timeline_begin(&timeline, trace->recording, selection, NULL, trace->axis, id);
-    while (timeline_next(&timeline, &span))
-        put_span(trace, &span);
-    close_calls(trace, 0, trace->axis.end_ns);
+    if (trace->recording->call_events_count)
+        put_calls(trace, selection, id);
+    else
+        put_spans(trace, selection, id);
 }
 
 static void put_trace(struct trace *trace, const struct selection *selection)
@@ -233,10 +255,10 @@ static void trace_clear(struct trace *trace)
 int chrome_writer_write(const struct recording *recording, const struct selection *selection,
                         const struct frame_style *style, struct stream *stream, struct err *err)
 {
-    if (!tree_is_sampled(recording))
-        return err_set(err,
-                       "a Chrome trace needs samples, with their times; this recording has only totals of "
-                       "calls: use --format speedscope or flamegraph");
+    if (!tree_is_sampled(recording) && !recording->call_events_count)
+        return err_set(
+            err, "a Chrome trace needs samples, with their times, or single calls (sonde trace --timeline); "
+                 "this recording has only totals of calls: use --format speedscope or flamegraph");
     struct trace trace = {
         .recording = recording, .style = style, .axis = timeline_axis(recording), .stream = stream};
     trace.json.out = &stream->out;

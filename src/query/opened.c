@@ -7,6 +7,7 @@
 #include "analyse/native_stacks.h"
 #include "base/err.h"
 #include "import/formats.h"
+#include "store/call_events.h"
 #include "store/memory_rows.h"
 
 static struct opened_recording *add_row(struct opened *opened, const char *name, struct err *err)
@@ -108,7 +109,8 @@ int opened_settle(struct opened_recording *row, struct err *err)
     forget_all(row);
     if (row->recording.addresses_count)
         return OPENED_MUST_REPLACE;
-    if (recording_order_samples(&row->recording, err) < 0 || memory_rows_order(&row->recording, err) < 0)
+    if (recording_order_samples(&row->recording, err) < 0 || memory_rows_order(&row->recording, err) < 0 ||
+        call_events_order(&row->recording, err) < 0)
         return -1;
     return recording_compact_calls(&row->recording, err);
 }

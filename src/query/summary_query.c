@@ -184,7 +184,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_key(json, "only_counters");
     json_bool(json, series_is_all(recording));
     json_key(json, "timed");
-    json_bool(json, recording->samples_count > 0);
+    json_bool(json, recording->samples_count || recording->call_events_count);
     json_key(json, "memory");
     json_bool(json, measure_has_memory(recording));
     json_key(json, "measure");

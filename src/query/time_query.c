@@ -1,4 +1,5 @@
 /* time: what one thread did as it happened, as rectangles on the time axis; regions: the same of the parts with names. */
+#include "analyse/call_order.h"
 #include "analyse/region_order.h"
 #include "analyse/series.h"
 #include "analyse/time_order.h"
@@ -33,12 +34,18 @@ int time_query(struct opened *opened, struct opened_recording *row, const struct
 {
     (void)opened;
     struct time_order order;
-    struct timeline_axis axis = series_whole_axis(&row->recording);
+    const struct recording *recording = &row->recording;
+    struct timeline_axis axis = series_whole_axis(recording);
     uint32_t thread = request->selection.thread;
-    if (thread >= row->recording.threads_count)
+    uint64_t begin_ns = request->from_ns ? request->from_ns : axis.begin_ns;
+    uint64_t end_ns = request->to_ns ? request->to_ns : axis.end_ns;
+    if (thread >= recording->threads_count)
         return err_set(err, "there is no thread %u", thread);
-    if (time_order_build(&row->recording, &request->selection, thread, request->from_ns, request->to_ns,
-                         request->columns, &order, err) < 0)
+    int built = recording->call_events_count
+                    ? call_order_build(recording, thread, begin_ns, end_ns, request->columns, &order, err)
+                    : time_order_build(recording, &request->selection, thread, request->from_ns,
+                                       request->to_ns, request->columns, &order, err);
+    if (built < 0)
         return -1;
     put_rows(answer, &order, axis.end_ns - axis.begin_ns);
     time_order_clear(&order);

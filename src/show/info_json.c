@@ -133,6 +133,7 @@ static void put_counts(const struct recording *recording, struct json *json)
     json_put_unsigned(json, "codes", recording->codes_count - 1);
     json_put_unsigned(json, "nodes", recording->nodes_count - 1);
     json_put_unsigned(json, "call_rows", recording->calls_count);
+    json_put_unsigned(json, "call_event_rows", recording->call_events_count);
     json_put_unsigned(json, "line_rows", recording->lines_count);
     json_put_unsigned(json, "sample_rows", recording->samples_count);
     json_put_unsigned(json, "heap_rows", recording->heap_count);

@@ -192,6 +192,8 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->calls_count)
         bytes_putf(out, "  %" PRIu64 " calls in %u rows (thread, call path)\n", calls,
                    recording->calls_count);
+    if (recording->call_events_count)
+        bytes_putf(out, "  %u single calls with their times\n", recording->call_events_count);
     if (recording->lines_count)
         bytes_putf(out, "  %" PRIu64 " hits of lines in %u rows (thread, line)\n", count_hits(recording),
                    recording->lines_count);

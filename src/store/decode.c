@@ -273,6 +273,7 @@ static const struct table {
     {RECORD_SERIES, "tt", decode_data_series},
     {RECORD_REGION_EVENTS, "twtww", decode_data_region_event},
     {RECORD_MARKS, "tss", decode_data_mark},
+    {RECORD_CALL_EVENTS, "tud", decode_data_call_event},
     {RECORD_FUNCTIONS, "duuuu", decode_data_function},
     {RECORD_EDGES, "dwuuuu", decode_data_edge},
 };
@@ -344,6 +345,7 @@ static struct ids *named_by_key(struct decode *decode, uint64_t tag)
     case RECORD_HEAP:
     case RECORD_REGION_EVENTS:
     case RECORD_MARKS:
+    case RECORD_CALL_EVENTS:
         return &decode->threads;
     case RECORD_HEAP_SIZES:
         return &decode->processes;

@@ -144,6 +144,17 @@ enum outcome decode_data_mark(struct decode *decode, struct rows *rows, const ui
     return decode_rows_added(decode, recording_add_mark(decode->recording, &row));
 }
 
+enum outcome decode_data_call_event(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t node = decode_rows_find(&decode->nodes, values[2]);
+    if (rows->columns < 3 || values[1] > values[0])
+        return ROW_WRONG;
+    if (node == IDS_UNKNOWN || rows->orphaned)
+        return ROW_ORPHANED;
+    struct call_event_row row = {values[0] - values[1], values[0], (uint32_t)rows->key, node};
+    return decode_rows_added(decode, recording_add_call_event(decode->recording, &row));
+}
+
 static uint8_t known_allocator(uint64_t number)
 {
     return number >= HEAP_MALLOC && number <= HEAP_GPU ? (uint8_t)number : HEAP_MALLOC;

@@ -57,6 +57,7 @@ enum outcome decode_data_source(struct decode *decode, struct rows *rows); /* re
 row_reader decode_data_series;
 row_reader decode_data_region_event;
 row_reader decode_data_mark;
+row_reader decode_data_call_event;
 row_reader decode_data_heap;
 row_reader decode_data_heap_size;
 row_reader decode_data_allocation;

@@ -287,6 +287,7 @@ void follow_release(struct follow *follow)
     recording->series_count = 0;
     recording->region_events_count = 0;
     recording->marks_count = 0;
+    recording->call_events_count = 0;
     recording->heap_count = 0;
     recording->heap_sizes_count = 0;
     recording->allocations_count = 0;

@@ -41,6 +41,7 @@ static const struct {
     [GATHER_SERIES] = {RECORD_SERIES, RECORD_KIND_SERIES, "tt"},
     [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, "twtww"},
     [GATHER_MARKS] = {RECORD_MARKS, RECORD_KIND_EVENTS, "tss"},
+    [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, "tud"},
     [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
     [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
     [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, "s"},
@@ -131,6 +132,7 @@ static void close_chunk(struct gather *gather, uint16_t kind, uint32_t process)
     chunk.checksum = checksum_crc32c(0, stored->data, stored->size);
     if (kind != RECORD_KIND_END)
         add_to_index(gather, &chunk, gather->written_bytes + gather->out.size);
+    gathered->stored_bytes += CHUNK_HEADER_BYTES + stored->size;
     chunk_put(&gather->out, &chunk);
     bytes_put(&gather->out, stored->data, stored->size);
     bytes_reset(payload);

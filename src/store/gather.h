@@ -46,6 +46,7 @@ enum gather_table {
     GATHER_SERIES,
     GATHER_REGION_EVENTS,
     GATHER_MARKS,
+    GATHER_CALL_EVENTS,
     GATHER_FUNCTIONS,
     GATHER_EDGES,
     GATHER_SOURCE,
@@ -70,6 +71,7 @@ struct gather {
         uint32_t rows;         /* in them */
         size_t gathered_bytes; /* in them, and in records still open */
         uint64_t first_ns;     /* the earliest time in them; 0 = none */
+        uint64_t stored_bytes; /* of all that were sent */
     } chunks[GATHER_KINDS];
     uint32_t data_process; /* whose calls, lines and samples are being gathered */
     uint32_t sequence;

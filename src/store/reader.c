@@ -1,6 +1,7 @@
 #include "store/reader.h"
 
 #include "base/err.h"
+#include "store/call_events.h"
 #include "store/chunk.h"
 #include "store/follow.h"
 #include "store/memory_rows.h"
@@ -27,6 +28,8 @@ int reader_read(const void *data, size_t size, const char *name, struct recordin
         result = recording_order_samples(recording, err);
     if (result == 0)
         result = memory_rows_order(recording, err);
+    if (result == 0)
+        result = call_events_order(recording, err);
     recording_compact_lines(recording);
     return result == 0 ? recording_compact_calls(recording, err) : -1;
 }

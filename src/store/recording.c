@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "store/counting_sort.h"
 
 /* Room for one more row. False when memory (or 32-bit ids) ran out. */
 static bool grow(void **rows, uint32_t count, uint32_t *capacity, size_t row_bytes)
@@ -46,6 +47,7 @@ void recording_clear(struct recording *recording)
     free(recording->regions);
     free(recording->region_events);
     free(recording->marks);
+    free(recording->call_events);
     free(recording->series);
     free(recording->heap);
     free(recording->heap_sizes);
@@ -185,6 +187,11 @@ uint32_t recording_add_mark(struct recording *recording, const struct mark_row *
     return APPEND(recording, marks, *row, UINT32_MAX);
 }
 
+uint32_t recording_add_call_event(struct recording *recording, const struct call_event_row *row)
+{
+    return APPEND(recording, call_events, *row, UINT32_MAX);
+}
+
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row)
 {
     return APPEND(recording, heap, *row, UINT32_MAX);
@@ -289,18 +296,6 @@ static struct calls_order calls_order(const struct recording *recording)
     }
     return order;
 }
-
-/* Stable, and linear: ids are dense. `places` has one more entry than there are ids. */
-#define COUNTING_SORT(from, to, count, places, ids, id)                                                      \
-    do {                                                                                                     \
-        memset(places, 0, ((size_t)(ids) + 1) * sizeof *(places));                                           \
-        for (uint32_t row = 0; row < (count); row++)                                                         \
-            (places)[(from)[row].id + 1]++;                                                                  \
-        for (uint32_t each = 0; each < (ids); each++)                                                        \
-            (places)[each + 1] += (places)[each];                                                            \
-        for (uint32_t row = 0; row < (count); row++)                                                         \
-            (to)[(places)[(from)[row].id]++] = (from)[row];                                                  \
-    } while (0)
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {

@@ -113,6 +113,12 @@ struct call_row {
     uint64_t self_ns;
 };
 
+/* One call from its beginning to its end; of a generator or coroutine, one resumption. */
+struct call_event_row {
+    uint64_t start_ns, end_ns;
+    uint32_t thread, node;
+};
+
 /* Hits and times of one line of a function in one thread. At most one row for each (thread, code, line). */
 struct line_row {
     uint32_t thread; /* 0 = not known (imported) */
@@ -343,7 +349,9 @@ struct recording {
     RECORDING_ARRAY(struct region, regions);                 /* [0] = none */
     RECORDING_ARRAY(struct region_event_row, region_events); /* by thread, then time */
     RECORDING_ARRAY(struct mark_row, marks);                 /* likewise */
-    RECORDING_ARRAY(struct heap_row, heap);                  /* by thread, node, allocator, then time */
+    RECORDING_ARRAY(struct call_event_row,
+                    call_events);           /* by thread, then start; a caller before its callees */
+    RECORDING_ARRAY(struct heap_row, heap); /* by thread, node, allocator, then time */
     RECORDING_ARRAY(struct heap_size_row, heap_sizes);
     RECORDING_ARRAY(struct allocation_row, allocations); /* by time */
     RECORDING_ARRAY(struct line_memory_row, line_memory);
@@ -379,6 +387,7 @@ uint32_t recording_add_series(struct recording *recording, const struct series_r
 uint32_t recording_add_region(struct recording *recording, const struct region *region);
 uint32_t recording_add_region_event(struct recording *recording, const struct region_event_row *row);
 uint32_t recording_add_mark(struct recording *recording, const struct mark_row *row);
+uint32_t recording_add_call_event(struct recording *recording, const struct call_event_row *row);
 uint32_t recording_add_heap(struct recording *recording, const struct heap_row *row);
 uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row);
 uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row);

@@ -186,6 +186,16 @@ static void put_series(struct writer *writer, const struct recording *from, cons
     }
 }
 
+static void put_call_events(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t i = 0; i < from->call_events_count; i++) {
+        struct call_event_row row = from->call_events[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        writer_call_event(writer, &row);
+    }
+}
+
 static void put_regions(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t id = 1; id < from->regions_count; id++) {
@@ -249,6 +259,7 @@ static void put_data(struct writer *writer, const struct recording *from, const 
     put_samples(writer, from, to);
     put_series(writer, from, to);
     put_regions(writer, from, to);
+    put_call_events(writer, from, to);
     put_heap(writer, from, to);
     put_allocations(writer, from, to);
     put_flat(writer, from, to);

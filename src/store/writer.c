@@ -455,6 +455,15 @@ void writer_mark(struct writer *writer, const struct mark_row *row)
     gather_row(&writer->gather, GATHER_MARKS, row->thread, (uint64_t[]){row->time_ns, row->name, row->text});
 }
 
+void writer_call_event(struct writer *writer, const struct call_event_row *row)
+{
+    if (!begin_data(writer, row->thread, row->node))
+        return;
+    gather_time(&writer->gather, RECORD_KIND_EVENTS, row->start_ns);
+    gather_row(&writer->gather, GATHER_CALL_EVENTS, row->thread,
+               (uint64_t[]){row->end_ns, row->end_ns - row->start_ns, row->node});
+}
+
 void writer_heap(struct writer *writer, const struct heap_row *row)
 {
     if (!begin_data(writer, row->thread, row->node))
@@ -643,6 +652,12 @@ int writer_state(const struct writer *writer, struct err *err)
 uint64_t writer_bytes_written(const struct writer *writer)
 {
     return writer->gather.written_bytes;
+}
+
+uint64_t writer_event_bytes(const struct writer *writer)
+{
+    const struct gather_chunk *events = &writer->gather.chunks[RECORD_KIND_EVENTS];
+    return events->stored_bytes + events->gathered_bytes;
 }
 
 int writer_close(struct writer *writer, struct err *err)

@@ -77,6 +77,8 @@ uint32_t writer_region(struct writer *writer, const struct region *region); /* e
 /* Times of one thread rise; those of several threads may come mixed, at the cost of longer records. */
 void writer_region_event(struct writer *writer, const struct region_event_row *row);
 void writer_mark(struct writer *writer, const struct mark_row *row); /* likewise */
+/* In any order; in that in which the calls of a thread end a row is smallest. */
+void writer_call_event(struct writer *writer, const struct call_event_row *row);
 void writer_heap(struct writer *writer, const struct heap_row *row);
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
 /* A thread's in the order in which they happened, frees too. */
@@ -98,6 +100,8 @@ int writer_state(const struct writer *writer, struct err *err);
 /* Sends what was gathered as chunks. Cheap when there is nothing. */
 int writer_flush(struct writer *writer);
 uint64_t writer_bytes_written(const struct writer *writer);
+/* How much of that single calls and regions take; what is still gathered counts uncompressed. */
+uint64_t writer_event_bytes(const struct writer *writer);
 
 /* Flushes, appends the END chunk (with the index), frees. -1 with the first failure of its life. */
 int writer_close(struct writer *writer, struct err *err);

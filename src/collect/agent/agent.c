@@ -29,6 +29,8 @@ static struct arena *open_arena(uint32_t python, enum session_message purpose)
     uint64_t most_bytes = announcement_allowed_bytes(session.memory_bytes);
     struct arena_limits limits =
         purpose == SESSION_LINES ? arena_line_limits_within(most_bytes) : arena_limits_within(most_bytes);
+    if (session.timeline && purpose == SESSION_HELLO)
+        limits.log_words = ARENA_LOG_WORDS;
     uint64_t bytes = arena_bytes(&limits);
     int fd;
     bool possible = !seccomp_watch_is_deadly() && announcement_allowed_bytes(bytes) >= bytes / 2;
@@ -42,6 +44,10 @@ static struct arena *open_arena(uint32_t python, enum session_message purpose)
     arena->ns_per_tick = counter ? 0.0 : 1.0;
     arena->python = python;
     arena_format(arena, &limits);
+    if (limits.log_words) {
+        arena_log(arena)->keeps_last = session.timeline_ring;
+        arena_log(arena)->size_bytes = session.timeline_bytes;
+    }
     struct session_hello hello;
     announcement_init(&hello, purpose);
     hello.arena_bytes = bytes;

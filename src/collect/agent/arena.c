@@ -65,7 +65,9 @@ static void place(struct arena *arena, const struct arena_limits *limits)
         align(arena->line_blocks_at + (uint64_t)limits->line_blocks * sizeof(struct arena_line_block));
     arena->line_memory_at =
         align(arena->line_calls_at + (uint64_t)limits->line_calls * sizeof(struct arena_line_call));
-    arena->total_bytes = arena->line_memory_at + (uint64_t)limits->lines * sizeof(struct arena_line_memory);
+    arena->log_at = align(arena->line_memory_at + (uint64_t)limits->lines * sizeof(struct arena_line_memory));
+    uint64_t log_bytes = (uint64_t)limits->log_words * sizeof(uint64_t);
+    arena->total_bytes = arena->log_at + (log_bytes ? sizeof(struct arena_log) + log_bytes : 0);
 }
 
 uint64_t arena_bytes(const struct arena_limits *limits)
@@ -205,13 +207,18 @@ bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t siz
         .line_memory = (const void *)((const char *)arena + expected.line_memory_at),
         .text = (const char *)arena + expected.text_at,
     };
+    if (header.limits.log_words) {
+        view->log = (struct arena_log *)((char *)(uintptr_t)arena + expected.log_at);
+        view->log_words = (const uint64_t *)(view->log + 1);
+    }
     return header.version == ARENA_VERSION && header.limits.text_bytes >= sizeof(uint32_t) &&
            header.threads_at == expected.threads_at && header.codes_at == expected.codes_at &&
            header.text_at == expected.text_at && header.nodes_at == expected.nodes_at &&
            header.lines_at == expected.lines_at && header.line_blocks_at == expected.line_blocks_at &&
            header.line_calls_at == expected.line_calls_at &&
-           header.line_memory_at == expected.line_memory_at && header.total_bytes == expected.total_bytes &&
-           expected.total_bytes <= size;
+           header.line_memory_at == expected.line_memory_at && header.log_at == expected.log_at &&
+           !(header.limits.log_words & (header.limits.log_words - 1)) &&
+           header.total_bytes == expected.total_bytes && expected.total_bytes <= size;
 }
 
 struct arena_thread arena_read_thread(const struct arena_view *view, uint32_t row)

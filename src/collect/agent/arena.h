@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define ARENA_MAGIC    0x616e6572612d6473u
-#define ARENA_VERSION  3u
+#define ARENA_VERSION  4u
 #define ARENA_REQUESTS 1024
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
@@ -27,6 +27,7 @@ struct arena_limits {
     uint32_t nodes;
     uint32_t text_bytes;
     uint32_t lines, line_blocks, line_calls;
+    uint32_t log_words; /* a power of two; 0 = calls are not logged one by one */
 };
 
 struct arena {
@@ -34,7 +35,7 @@ struct arena {
     uint32_t version;
     struct arena_limits limits;
     uint64_t threads_at, codes_at, nodes_at, text_at; /* byte offsets of the tables */
-    uint64_t lines_at, line_blocks_at, line_calls_at, line_memory_at;
+    uint64_t lines_at, line_blocks_at, line_calls_at, line_memory_at, log_at;
     uint64_t total_bytes;
 
     uint64_t start_ticks, start_ns; /* one reading of both clocks */
@@ -71,7 +72,33 @@ struct arena_thread {
     uint32_t skipped;    /* calls entered below a node that takes no children */
     uint32_t line_call;  /* the outermost of its open calls in the table line_calls */
     uint32_t line_depth; /* how many are open */
-    uint64_t reserved;
+    uint32_t log_lost;   /* 1 = the log has missed where it went; */
+    uint32_t log_floor;  /* node: the outermost that it was in since */
+};
+
+/* Single calls as they begin and end, of all threads in one ring: the interpreter lock is held at each of them. The words
+ * follow this header; word n lies at n modulo limits.log_words. */
+struct arena_log {
+    uint64_t head;       /* words written so far: raised with release */
+    uint64_t lost_calls; /* that began while there was no room */
+    uint64_t reserved_by_program[6];
+    uint64_t tail;       /* words read so far; written by the recorder, as is: */
+    uint32_t closed;     /* it takes no more */
+    uint32_t keeps_last; /* of the calls as many as fit into size_bytes, else the first */
+    uint64_t size_bytes;
+    uint64_t reserved_by_recorder[5];
+};
+
+/* A word: in its low bits a node, in which its thread is from then on (the thread's root: in none), and above them the low
+ * bits of the time in ticks. So the word after a call's beginning names its node, and that after its end its caller's.
+ * Nodes from ARENA_LOG_THREAD on are no nodes but say what the bits above mean. */
+#define ARENA_LOG_NODE_BITS 28
+#define ARENA_LOG_TIME_BITS (64 - ARENA_LOG_NODE_BITS)
+enum arena_log_word {
+    ARENA_LOG_THREAD = 0x0ffffff0, /* row of the thread that the next words are of */
+    ARENA_LOG_TIME, /* high bits of the next word's time: too much has passed for the low ones alone */
+    ARENA_LOG_GAP,  /* node: words of this thread are missing here, during which it was in none outside it */
+    ARENA_LOG_CARRIED, /* 0: calls that the next word enters are no new ones */
 };
 
 enum arena_code_state {
@@ -149,6 +176,7 @@ struct arena_line_call {
     uint16_t raised_again; /* 1 = an exception passes through it, from another line than this */
 };
 
+_Static_assert(sizeof(struct arena_log) == 128, "each side has a cache line of its own");
 _Static_assert(sizeof(struct arena_line_call) == 96, "both sides agree on the layout");
 _Static_assert(sizeof(struct arena_node) == 64, "a node is one cache line");
 _Static_assert(sizeof(struct arena_thread) == 64, "both sides agree on the layout");
@@ -156,6 +184,8 @@ _Static_assert(sizeof(struct arena_thread) == 64, "both sides agree on the layou
 /* The limits that fit into about `bytes` of memory, for calls or for lines. */
 struct arena_limits arena_limits_within(uint64_t bytes);
 struct arena_limits arena_line_limits_within(uint64_t bytes);
+/* Words of a log, where there is one. */
+#define ARENA_LOG_WORDS (1u << 22)
 uint64_t arena_bytes(const struct arena_limits *limits);
 /* Writes the header into zeroed memory of arena_bytes(limits). */
 void arena_format(struct arena *arena, const struct arena_limits *limits);
@@ -196,6 +226,12 @@ static inline struct arena_line_call *arena_line_calls(struct arena *arena)
     return (struct arena_line_call *)((char *)arena + arena->line_calls_at);
 }
 
+/* NULL = there is none. */
+static inline struct arena_log *arena_log(struct arena *arena)
+{
+    return arena->limits.log_words ? (struct arena_log *)((char *)arena + arena->log_at) : NULL;
+}
+
 /* Each returns the new row's number, or 0 when the table is full. */
 uint32_t arena_add_thread(struct arena *arena, const struct arena_thread *row);
 uint32_t arena_add_code(struct arena *arena, const struct arena_code *row);
@@ -227,6 +263,8 @@ struct arena_view {
     const struct arena_line_call *line_calls;
     const struct arena_line_memory *line_memory;
     const char *text;
+    struct arena_log *log; /* NULL = none; the reader writes into it */
+    const uint64_t *log_words;
 };
 /* False when the header is not sound for a mapping of `size` bytes. */
 bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t size);

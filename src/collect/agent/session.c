@@ -31,6 +31,8 @@ static void set(struct session *session, const char *key, const char *value)
         {"cpu_clock", &session->cpu_clock},
         {"native", &session->native},
         {"tasks", &session->tasks},
+        {"timeline", &session->timeline},
+        {"timeline_ring", &session->timeline_ring},
         {"lines", &session->lines},
         {"per_thread", &session->per_thread},
         {"line_memory", &session->line_memory},
@@ -55,6 +57,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->depth = (uint32_t)strtoul(value, NULL, 10);
     else if (strcmp(key, "sample_period_ns") == 0)
         session->sample_period_ns = strtoull(value, NULL, 10);
+    else if (strcmp(key, "timeline_bytes") == 0)
+        session->timeline_bytes = strtoull(value, NULL, 10);
     else if (strcmp(key, "main_pid") == 0)
         session->main_pid = strtoull(value, NULL, 10);
     else if (strcmp(key, "stop_at_bytes") == 0)

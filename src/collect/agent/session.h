@@ -54,7 +54,10 @@ struct session {
     bool cpu_clock;            /* samples stand for CPU time, not wall time */
     bool tasks;                /* samples show the tasks of asyncio */
     bool trace, c_calls, exclude_library, throttle, follow, native;
-    bool lines; /* times of lines, of these functions and of those that the program names: */
+    bool timeline;           /* calls are logged one by one, */
+    bool timeline_ring;      /* of which the last are kept, else the first: */
+    uint64_t timeline_bytes; /* so many bytes of them in the recording */
+    bool lines;              /* times of lines, of these functions and of those that the program names: */
     const char *line_targets[SESSION_LINE_TARGETS];
     uint32_t line_target_count;
     bool all_lines;         /* and of every function that include and exclude leave */

@@ -53,7 +53,7 @@ static bool agrees(struct context *context, PyObject *const *codes, uint32_t cou
     return matched == count || !context->trace->shared;
 }
 
-void greenlets_resynchronise(struct context *context, bool without_top)
+void greenlets_resynchronise(struct context *context, bool without_top, uint64_t now)
 {
     struct arena_thread *row = context->row;
     if (row->current == trace_sink(row))
@@ -70,5 +70,7 @@ void greenlets_resynchronise(struct context *context, bool without_top)
             node = child;
     }
     row->current = node;
+    if (context->log)
+        call_log_carry(context->log, row, node, now);
     context->trace->arena->resyncs++;
 }

@@ -12,6 +12,6 @@
 void greenlets_notice(const char *file);
 
 /* Makes the current node agree with the frames; without the topmost one, if that is just starting or ending. */
-void greenlets_resynchronise(struct context *context, bool without_top);
+void greenlets_resynchronise(struct context *context, bool without_top, uint64_t now);
 
 #endif

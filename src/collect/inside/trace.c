@@ -25,6 +25,7 @@ int trace_init(struct trace *trace, struct arena *arena, bool shared, const stru
     if (filter_init(&trace->filter, settings->include, settings->exclude, settings->exclude_library, why,
                     why_bytes) < 0)
         return -1;
+    call_log_init(&trace->log, arena);
     trace->may_leave_out =
         settings->throttle || settings->include || settings->exclude || settings->exclude_library;
     code_table_find_library(trace);
@@ -212,11 +213,14 @@ uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, uint64_
     copy_functions(trace, arena, old);
     table_clear(&trace->nodes);
     trace->arena = arena;
+    call_log_init(&trace->log, arena);
     uint32_t thread = trace_add_thread(trace, now);
     if (thread && trace->at_fork.root) {
         struct arena_thread *moved = &arena_threads(arena)[thread];
         moved->current =
             copy_stack(trace, arena_nodes(old), trace->at_fork.root, trace->at_fork.current, moved->root);
+        if (trace->log.shared)
+            call_log_carry(&trace->log, moved, moved->current, now);
         if (trace->at_fork.in_sink) {
             arena_nodes(arena)[trace_sink(moved)].parent = moved->current;
             moved->current = trace_sink(moved);

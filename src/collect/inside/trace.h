@@ -9,6 +9,7 @@
 #define SONDE_COLLECT_INSIDE_TRACE_H
 
 #include "collect/agent/arena.h"
+#include "collect/inside/call_log.h"
 #include "collect/inside/filter.h"
 #include "collect/inside/interpreter.h"
 #include "collect/inside/table.h"
@@ -30,6 +31,7 @@ struct trace {
     bool is_lost; /* in the child of a fork that has no memory of its own */
     bool c_calls, throttle;
     uint32_t depth;
+    struct call_log log; /* of single calls, where the arena has room for them */
     struct filter filter;
     bool may_leave_out;  /* a filter or throttling can make functions vanish */
     struct table nodes;  /* (key, parent) → node */

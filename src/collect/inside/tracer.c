@@ -140,6 +140,7 @@ static void join(struct lane *lane, struct context *context, struct trace *trace
     context->trace = trace;
     context->nodes = arena_nodes(trace->arena);
     context->row = thread ? &arena_threads(trace->arena)[thread] : NULL;
+    context->log = trace->log.shared ? &trace->log : NULL;
     if (trace->shared)
         lane->lasting_row = context->row;
     if (context->row)
@@ -163,6 +164,7 @@ static void move_to_own_arena(struct trace *trace, struct context *context)
     if (context) {
         context->nodes = arena_nodes(arena);
         context->row = thread ? &arena_threads(arena)[thread] : NULL;
+        context->log = trace->log.shared ? &trace->log : NULL;
         tracer_own_lane->lasting_row = context->row;
     }
     if (context && context->row)
@@ -190,6 +192,7 @@ static void find_quick_way(struct lane *lane)
     bool quick = only && !only->next && !only->special && !only->trace->may_leave_out && tracer.counter;
     lane->quick_nodes = quick ? only->nodes : NULL;
     lane->quick_row = quick ? only->row : NULL;
+    lane->quick_log = quick ? only->log : NULL;
 }
 
 void tracer_look_again(void)
@@ -239,6 +242,16 @@ static void charge(struct context *context, uint64_t now)
     row->last_ticks = now;
 }
 
+/* Where the thread is, for the log; what a sink takes cannot be told apart. */
+static void log_step(struct context *context, bool begins, uint64_t now)
+{
+    struct arena_thread *row = context->row;
+    bool in_sink = row->current == trace_sink(row);
+    uint32_t node = in_sink ? context->nodes[row->current].parent : row->current;
+    if (context->log)
+        call_log_put(context->log, row, (struct call_log_step){node, begins, now});
+}
+
 /* Goes to the thread's sink: what is called from here on cannot be told apart until it returns. */
 static void enter_sink(struct context *context)
 {
@@ -275,7 +288,7 @@ static enum tracer_wish enter_one(struct context *context, uint64_t key, PyObjec
     }
     charge(context, timer_now(trace, now));
     if (tracer.checks_frames)
-        greenlets_resynchronise(context, kind == CALLEE_PYTHON);
+        greenlets_resynchronise(context, kind == CALLEE_PYTHON, now);
     bool in_sink = row->current == trace_sink(row);
     uint32_t parent = in_sink ? context->nodes[row->current].parent : row->current;
     uint32_t child = trace_child(trace, parent, key, callee, kind);
@@ -290,6 +303,7 @@ static enum tracer_wish enter_one(struct context *context, uint64_t key, PyObjec
     } else {
         context->nodes[child].calls++;
         row->current = child;
+        log_step(context, true, now);
         if (trace->throttle)
             throttle_count(trace, child);
     }
@@ -333,8 +347,9 @@ static enum tracer_wish leave_one(struct context *context, uint64_t key, uint64_
         leave_sink(context);
     else
         leave_out_of_turn(context, key);
+    log_step(context, false, now);
     if (tracer.checks_frames)
-        greenlets_resynchronise(context, trace_callee_is_python(trace, key));
+        greenlets_resynchronise(context, trace_callee_is_python(trace, key), now);
     return TRACER_GO_ON;
 }
 
@@ -369,6 +384,7 @@ static void go_back_in(struct context *context, const struct tracer_place *place
     }
     row->current = place->current;
     row->skipped = place->skipped;
+    log_step(context, false, now);
 }
 
 void tracer_go_back(struct lane *lane, const struct tracer_place *place, uint64_t key)
@@ -400,9 +416,11 @@ void tracer_leave_c_calls(void)
     for (struct context *context = lane ? lane->first : NULL; context; context = context->next) {
         struct arena_thread *row = context->row;
         const struct arena_code *codes = arena_codes(context->trace->arena);
-        charge(context, timer_now(context->trace, tracer_now()));
+        uint64_t now = tracer_now();
+        charge(context, timer_now(context->trace, now));
         while (codes[context->nodes[row->current].code].kind == CODE_C)
             row->current = context->nodes[row->current].parent;
+        log_step(context, false, now);
     }
 }
 
@@ -510,6 +528,7 @@ void tracer_end(struct trace *trace)
         while (context->row->current == trace_sink(context->row))
             leave_sink(context);
         context->row->current = context->row->root;
+        log_step(context, false, tracer_now());
     }
     trace->enabled = false;
     tracer_look_again();

@@ -22,6 +22,7 @@ struct context {
     struct arena_node *nodes;
     struct trace *trace;
     struct context *next; /* the next active one of the lane */
+    struct call_log *log; /* of the trace's single calls; NULL = there is none */
     bool special;         /* throttling or a timer: enter and leave by the long way */
 };
 
@@ -29,7 +30,8 @@ struct lane {
     /* The usual case, in one place: one active trace with nothing special about it. NULL = go the long way. */
     struct arena_thread *quick_row;
     struct arena_node *quick_nodes;
-    struct context *first; /* active contexts; NULL = none */
+    struct call_log *quick_log; /* NULL = single calls are not logged */
+    struct context *first;      /* active contexts; NULL = none */
     uint32_t generation;
     bool retired;                     /* its thread has ended */
     struct arena_thread *lasting_row; /* in the arena that is the recorder's too; NULL = none */
@@ -98,6 +100,8 @@ static inline bool tracer_enter_quickly(uint64_t key)
     row->last_ticks = now;
     nodes[child].calls++;
     row->current = child;
+    if (lane->quick_log)
+        call_log_put(lane->quick_log, row, (struct call_log_step){child, true, now});
     return true;
 }
 
@@ -114,6 +118,8 @@ static inline bool tracer_leave_quickly(uint64_t key)
     node->self_ticks += now - row->last_ticks;
     row->last_ticks = now;
     row->current = node->parent;
+    if (lane->quick_log)
+        call_log_put(lane->quick_log, row, (struct call_log_step){node->parent, false, now});
     return true;
 }
 
@@ -142,6 +148,8 @@ static inline bool tracer_go_back_quickly(const struct tracer_place *place)
     row->last_ticks = now;
     row->current = place->current;
     row->skipped = place->skipped;
+    if (lane->quick_log)
+        call_log_put(lane->quick_log, row, (struct call_log_step){place->current, false, now});
     return true;
 }
 

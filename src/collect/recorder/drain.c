@@ -7,16 +7,10 @@
 #include <string.h>
 
 #include "collect/agent/arena.h"
+#include "collect/recorder/call_drain.h"
+#include "collect/recorder/drain_node.h"
 #include "collect/recorder/line_drain.h"
 #include "store/writer.h"
-
-#define NOT_MAPPED UINT32_MAX
-
-/* What was written of a node so far. */
-struct written_node {
-    uint32_t id; /* the file's; NOT_MAPPED = makes no sense */
-    uint64_t calls, self_ns;
-};
 
 struct drain {
     struct arena_view view;
@@ -27,9 +21,10 @@ struct drain {
     uint8_t *code_flags; /* as written */
     uint32_t *threads;
     uint32_t thread_count, thread_capacity;
-    struct written_node *nodes;
+    struct drain_node *nodes;
     uint32_t node_count, node_capacity;
     struct line_drain lines;
+    struct call_drain log;
     uint64_t senseless_rows;
     uint64_t calls; /* written so far */
     bool out_of_memory;
@@ -53,6 +48,7 @@ void drain_free(struct drain *drain)
     free(drain->threads);
     free(drain->nodes);
     line_drain_clear(&drain->lines);
+    call_drain_clear(&drain->log);
     free(drain);
 }
 
@@ -144,17 +140,18 @@ static bool is_root(const struct arena_node *node)
     return node->code == 0 && node->parent == 0;
 }
 
-static uint32_t map_node(struct drain *drain, uint32_t i)
+static struct drain_node map_node(struct drain *drain, uint32_t i)
 {
     const struct arena_node row = arena_read_node(&drain->view, i);
     if (row.code == 0)
-        return is_root(&row) ? 0 : NOT_MAPPED;
-    if (row.parent >= i || row.code >= drain->code_count || drain->nodes[row.parent].id == NOT_MAPPED) {
+        return (struct drain_node){.id = is_root(&row) ? 0 : DRAIN_NODE_SENSELESS};
+    if (row.parent >= i || row.code >= drain->code_count ||
+        drain->nodes[row.parent].id == DRAIN_NODE_SENSELESS) {
         drain->senseless_rows++;
-        return NOT_MAPPED;
+        return (struct drain_node){.id = DRAIN_NODE_SENSELESS};
     }
     const struct node node = {.parent = drain->nodes[row.parent].id, .code = drain->codes[row.code]};
-    return writer_node(drain->writer, &node);
+    return (struct drain_node){.id = writer_node(drain->writer, &node), .parent = row.parent};
 }
 
 static void step_nodes(struct drain *drain, uint32_t count)
@@ -162,7 +159,7 @@ static void step_nodes(struct drain *drain, uint32_t count)
     if (!make_room(drain, (void **)&drain->nodes, &drain->node_capacity, count, sizeof *drain->nodes))
         return;
     for (uint32_t i = drain->node_count; i < count; i++)
-        drain->nodes[i] = (struct written_node){.id = i ? map_node(drain, i) : NOT_MAPPED};
+        drain->nodes[i] = i ? map_node(drain, i) : (struct drain_node){.id = DRAIN_NODE_SENSELESS};
     drain->node_count = count;
 }
 
@@ -170,10 +167,10 @@ static void step_nodes(struct drain *drain, uint32_t count)
 static void write_node(struct drain *drain, const struct clock_rate *rate, uint32_t i, uint64_t calls,
                        uint64_t self_ticks)
 {
-    struct written_node *node = &drain->nodes[i];
+    struct drain_node *node = &drain->nodes[i];
     uint32_t thread = __atomic_load_n(&drain->view.nodes[i].thread, __ATOMIC_RELAXED);
     uint64_t self_ns = clock_span_ns(rate, self_ticks);
-    if (node->id == NOT_MAPPED || node->id == 0 || thread >= drain->thread_count)
+    if (node->id == DRAIN_NODE_SENSELESS || node->id == 0 || thread >= drain->thread_count)
         return;
     uint64_t more_calls = calls > node->calls ? calls - node->calls : 0;
     uint64_t more_ns = self_ns > node->self_ns ? self_ns - node->self_ns : 0;
@@ -238,14 +235,43 @@ static struct line_drain_ids line_ids(const struct drain *drain)
     };
 }
 
-void drain_step(struct drain *drain, const struct clock_rate *rate)
+static struct call_drain_ids call_ids(const struct drain *drain)
+{
+    return (struct call_drain_ids){
+        .view = &drain->view,
+        .writer = drain->writer,
+        .nodes = drain->nodes,
+        .threads = drain->threads,
+        .node_count = drain->node_count,
+        .thread_count = drain->thread_count,
+    };
+}
+
+bool drain_has_log(const struct drain *drain)
+{
+    return drain->view.log != NULL;
+}
+
+bool drain_step_log(struct drain *drain, const struct clock_rate *rate)
 {
     struct clock_rate used = own_rate(drain->view.arena, rate);
-    /* The target goes on: counted first, nodes name only codes that are there when codes are counted. */
+    /* The target goes on: counted first, words name only nodes that are there when nodes are counted, and these only
+     * codes likewise. */
+    uint64_t reach = call_drain_reach(&drain->view);
     uint32_t node_count = arena_node_count(&drain->view);
     step_codes(drain);
     step_threads(drain, &used);
     step_nodes(drain, node_count);
+    if (drain->out_of_memory)
+        return false;
+    struct call_drain_ids ids = call_ids(drain);
+    return call_drain_step(&drain->log, &ids, &used, reach);
+}
+
+void drain_step(struct drain *drain, const struct clock_rate *rate)
+{
+    struct clock_rate used = own_rate(drain->view.arena, rate);
+    drain_step_log(drain, rate);
     if (drain->out_of_memory)
         return;
     step_calls(drain, &used);
@@ -297,6 +323,11 @@ static void note(struct drain *drain, enum note_kind kind, uint64_t count, const
     writer_note(drain->writer, &row);
 }
 
+static void note_log(void *drain, uint64_t count, bool is_loss, const char *text)
+{
+    note(drain, is_loss ? NOTE_LOSS : NOTE_REMARK, count, text);
+}
+
 static void note_losses(struct drain *drain)
 {
     const struct arena *arena = drain->view.arena;
@@ -312,6 +343,7 @@ static void note_losses(struct drain *drain)
          "rows passed over because the program overwrote the recorder's memory");
     note(drain, NOTE_LOSS, drain->out_of_memory || drain->lines.out_of_memory,
          "the recorder ran out of memory: later calls and lines are missing");
+    call_drain_tell(&drain->log, &drain->view, note_log, drain);
 }
 
 static void note_remark(struct drain *drain)
@@ -377,6 +409,8 @@ void drain_finish(struct drain *drain, const struct clock_rate *rate, uint64_t e
     close_open_calls(drain, &used, end_ticks);
     struct line_drain_ids ids = line_ids(drain);
     line_drain_finish(&drain->lines, &ids, &used, end_ticks);
+    struct call_drain_ids calls = call_ids(drain);
+    call_drain_finish(&drain->log, &calls, &used, end_ticks);
     end_threads(drain, &used, end_ticks);
     note_losses(drain);
     note_remark(drain);

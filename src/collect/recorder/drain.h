@@ -20,6 +20,10 @@ struct writer;
 struct drain *drain_new(const struct arena *arena, uint64_t bytes, struct writer *writer, uint32_t process);
 void drain_free(struct drain *drain);
 
+/* Whether single calls are logged, in a ring that must be emptied often: drain_step_log does no more than that, and
+ * returns whether the ring fills quickly. */
+bool drain_has_log(const struct drain *drain);
+bool drain_step_log(struct drain *drain, const struct clock_rate *rate);
 /* Writes what is new. `rate` turns ticks into ns, unless the arena brings its own. */
 void drain_step(struct drain *drain, const struct clock_rate *rate);
 /* The last step: threads that were in the middle of a function are charged until `end_ticks`, and what was

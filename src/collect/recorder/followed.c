@@ -144,6 +144,22 @@ bool followed_drain(struct followed *followed, const struct clock_rate *rate)
     return followed->kind->step(followed->drain, rate) || soon;
 }
 
+static bool has_log(const struct followed *followed)
+{
+    return followed->kind->has_log && followed->kind->has_log(followed->drain);
+}
+
+bool followed_has_rings(const struct followed *followed)
+{
+    return followed->kind->has_rings || has_log(followed);
+}
+
+bool followed_empty_rings(struct followed *followed, const struct clock_rate *rate)
+{
+    return has_log(followed) ? followed->kind->step_log(followed->drain, rate)
+                             : followed_drain(followed, rate);
+}
+
 void followed_finish(struct followed *followed, const struct clock_rate *rate)
 {
     followed->kind->finish(followed->drain, rate, clock_read_pair(clock_has_counter()).ticks);

@@ -52,6 +52,9 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
 /* Writes what is new; finish: for the last time. True while it should be looked after soon again. */
 bool followed_drain(struct followed *followed, const struct clock_rate *rate);
 void followed_finish(struct followed *followed, const struct clock_rate *rate);
+/* Whether it fills rings, which are small: to be emptied between checkpoints, too. */
+bool followed_has_rings(const struct followed *followed);
+bool followed_empty_rings(struct followed *followed, const struct clock_rate *rate);
 /* No more is to be recorded of it, though it goes on. What it has is still to be drained. */
 void followed_stop(struct followed *followed);
 /* The drain of its samples; NULL when its memory holds something else. */

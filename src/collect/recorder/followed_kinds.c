@@ -43,6 +43,16 @@ static bool step_arena(void *drain, const struct clock_rate *rate)
     return false;
 }
 
+static bool arena_has_log(const void *drain)
+{
+    return drain_has_log(drain);
+}
+
+static bool step_arena_log(void *drain, const struct clock_rate *rate)
+{
+    return drain_step_log(drain, rate);
+}
+
 static void finish_arena(void *drain, const struct clock_rate *rate, uint64_t end_ticks)
 {
     drain_finish(drain, rate, end_ticks);
@@ -209,7 +219,7 @@ static void stop_events(void *memory)
 #define ARENA_KIND(message)                                                                                  \
     {                                                                                                        \
         message, false, arena_is_sound, arena_facts, open_arena, step_arena, finish_arena, free_arena,       \
-            stop_arena                                                                                       \
+            stop_arena, arena_has_log, step_arena_log                                                        \
     }
 
 static const struct followed_kind kinds[] = {

@@ -34,6 +34,9 @@ struct followed_kind {
     void (*free)(void *drain);
     /* Tells the process that nobody reads any more. */
     void (*stop)(void *memory);
+    /* A log that some have, to be emptied between checkpoints as rings are, without the rest; NULL = none has one. */
+    bool (*has_log)(const void *drain);
+    bool (*step_log)(void *drain, const struct clock_rate *rate);
 };
 
 /* The row of a message; NULL when it announces no memory. */

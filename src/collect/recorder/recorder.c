@@ -358,9 +358,9 @@ static uint64_t empty_rings(struct recorder *recorder)
     struct clock_rate rate = current_rate(recorder);
     uint64_t wait_ms = UINT64_MAX;
     for (size_t i = 0; i < recorder->count; i++) {
-        if (!recorder->followed[i].memory || !recorder->followed[i].kind->has_rings)
+        if (!recorder->followed[i].memory || !followed_has_rings(&recorder->followed[i]))
             continue;
-        bool soon = followed_drain(&recorder->followed[i], &rate);
+        bool soon = followed_empty_rings(&recorder->followed[i], &rate);
         if (soon || wait_ms > RING_INTERVAL_MS)
             wait_ms = soon ? LOADING_INTERVAL_MS : RING_INTERVAL_MS;
     }
