@@ -11,26 +11,51 @@
 #include "collect/agent/heap_ranges.h"
 #include "collect/agent/heap_tree.h"
 
+static void expect_block(uint64_t address, uint32_t record, uint64_t size_bytes)
+{
+    uint64_t entry = heap_blocks_take(address);
+    assert_int_equal(heap_blocks_record(entry), record);
+    assert_int_equal(heap_blocks_size(entry), size_bytes);
+    assert_int_equal(heap_blocks_take(address), 0);
+}
+
 static void test_blocks(void **state)
 {
     (void)state;
     const uint64_t base = 0x7f0012340000;
     heap_blocks_reset();
     heap_blocks_set_shift(5);
-    assert_null(heap_blocks_find(base));
+    assert_null(heap_blocks_leaf_of(base));
     for (uint64_t i = 0; i < 1000; i++)
-        *heap_blocks_place(base + 32 * i) = heap_blocks_entry((uint32_t)i + 1, i * 1000);
+        assert_true(heap_blocks_put(base + 32 * i, heap_blocks_entry((uint32_t)i + 1, i % 32)));
     assert_true(heap_blocks_resident_bytes() >= 1000 * sizeof(uint64_t));
-    for (uint64_t i = 0; i < 1000; i++) {
-        uint64_t entry = heap_blocks_take(base + 32 * i);
-        assert_int_equal(heap_blocks_record(entry), i + 1);
-        assert_int_equal(heap_blocks_size(entry), i * 1000);
-        assert_int_equal(heap_blocks_take(base + 32 * i), 0);
-    }
-    assert_null(heap_blocks_place((uint64_t)1 << 47));
+    for (uint32_t i = 0; i < 1000; i++)
+        expect_block(base + 32 * i, i + 1, i % 32);
+    assert_false(heap_blocks_put((uint64_t)1 << 47, heap_blocks_entry(1, 1)));
     assert_int_equal(heap_blocks_size(heap_blocks_entry(1, UINT64_MAX)), HEAP_BLOCKS_SIZE_MAX);
     heap_blocks_reset();
-    assert_null(heap_blocks_find(base));
+    assert_null(heap_blocks_leaf_of(base));
+}
+
+/* A large block takes 8 bytes for each 512, and shares its place with nobody: not with the small ones beside it, nor with
+ * one that comes to lie where it was. */
+static void test_large_blocks(void **state)
+{
+    (void)state;
+    const uint64_t base = 0x7f0012340000;
+    heap_blocks_reset();
+    heap_blocks_set_shift(5);
+    for (uint32_t i = 0; i < 4096; i++)
+        assert_true(heap_blocks_put(base + 4096 * (uint64_t)i + 16, heap_blocks_entry(i + 1, 4080)));
+    assert_true(heap_blocks_resident_bytes() <= 4096 * 4096 / 50);
+    assert_true(heap_blocks_put(base + 64, heap_blocks_entry(77, 511)));
+    expect_block(base + 16, 1, 4080);
+    expect_block(base + 64, 77, 511);
+    assert_true(heap_blocks_put(base + 4096 + 16, heap_blocks_entry(78, 100))); /* its end was not seen */
+    expect_block(base + 4096 + 16, 78, 100);
+    for (uint32_t i = 2; i < 4096; i++)
+        expect_block(base + 4096 * (uint64_t)i + 16, i + 1, 4080);
+    heap_blocks_reset();
 }
 
 struct gone {
@@ -163,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_large_blocks),
         cmocka_unit_test(test_ranges_in_parts),
         cmocka_unit_test(test_ranges_at_random),
         cmocka_unit_test(test_tree),

@@ -76,7 +76,7 @@ struct heap_record {
     uint32_t node;
     uint32_t allocator; /* enum heap_allocator of store/recording.h */
     uint32_t next;      /* record of the same node; 0 = none */
-    uint32_t reserved;
+    uint32_t thread;    /* that of the node, which alone adds to it */
     uint64_t bytes, count;
     uint64_t freed_bytes, freed_count;
     uint64_t temporary_bytes, temporary_count;

@@ -8,7 +8,7 @@
 #define USED_MAX   (1u << 16) /* leaves: 4 TiB of addresses */
 #define PAGE_BYTES 4096u
 
-uint64_t *heap_blocks_leaves[HEAP_BLOCKS_LEAVES];
+struct heap_blocks_leaf *heap_blocks_leaves[HEAP_BLOCKS_LEAVES];
 uint8_t heap_blocks_shift = 4;
 
 static uint32_t used[USED_MAX]; /* numbers of the leaves that there are */
@@ -16,7 +16,8 @@ static uint32_t used_count;
 
 static size_t leaf_bytes(void)
 {
-    return ((size_t)1 << HEAP_BLOCKS_LEAF_BITS >> heap_blocks_shift) * sizeof(uint64_t);
+    return sizeof(struct heap_blocks_leaf) +
+           ((size_t)1 << HEAP_BLOCKS_LEAF_BITS >> heap_blocks_shift) * sizeof(uint64_t);
 }
 
 void heap_blocks_set_shift(uint8_t shift)
@@ -26,7 +27,8 @@ void heap_blocks_set_shift(uint8_t shift)
 
 static bool add_leaf(uint64_t number)
 {
-    uint64_t *leaf = used_count < USED_MAX ? own_memory_map(leaf_bytes()) : NULL, *other = NULL;
+    struct heap_blocks_leaf *leaf = used_count < USED_MAX ? own_memory_map(leaf_bytes()) : NULL,
+                            *other = NULL;
     if (!leaf)
         return false;
     if (!__atomic_compare_exchange_n(&heap_blocks_leaves[number], &other, leaf, false, __ATOMIC_ACQ_REL,
@@ -40,14 +42,10 @@ static bool add_leaf(uint64_t number)
     return true;
 }
 
-uint64_t *heap_blocks_place(uint64_t address)
+struct heap_blocks_leaf *heap_blocks_make_leaf(uint64_t address)
 {
     uint64_t number = address >> HEAP_BLOCKS_LEAF_BITS;
-    if (number >= HEAP_BLOCKS_LEAVES)
-        return NULL;
-    if (!__atomic_load_n(&heap_blocks_leaves[number], __ATOMIC_ACQUIRE) && !add_leaf(number))
-        return NULL;
-    return heap_blocks_find(address);
+    return number < HEAP_BLOCKS_LEAVES && add_leaf(number) ? heap_blocks_leaf_of(address) : NULL;
 }
 
 static uint32_t count_used(void)

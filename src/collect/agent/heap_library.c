@@ -9,6 +9,7 @@
 #include "collect/agent/announcement.h"
 #include "collect/agent/heap.h"
 #include "collect/agent/heap_area.h"
+#include "collect/agent/heap_counting.h"
 #include "collect/agent/heap_python.h"
 #include "collect/agent/heap_tracker.h"
 #include "collect/agent/heap_wrappers.h"
@@ -41,21 +42,21 @@ static struct heap_area *open_area(void)
 
 static void fork_child(void)
 {
-    heap_tracker_after_fork(agent->session->follow ? open_area : NULL);
+    heap_counting_after_fork(agent->session->follow ? open_area : NULL);
 }
 
 static int start_tracker(struct heap_area *area, const struct heap_settings *settings)
 {
     heap_wrappers_init();
     follows_allocators = settings->python_allocators;
-    return heap_tracker_start(area, settings, settings->python_allocators ? 4 : heap_wrappers_shift());
+    return heap_counting_start(area, settings, settings->python_allocators ? 4 : heap_wrappers_shift());
 }
 
 /* In an interpreter that runs already. */
 /* Of a program that was not started to be counted: its children are not. */
 static void fork_of_other(void)
 {
-    heap_tracker_after_fork(NULL);
+    heap_counting_after_fork(NULL);
 }
 
 static int start(struct heap_area *area, const struct heap_settings *settings)
@@ -76,7 +77,7 @@ static int start(struct heap_area *area, const struct heap_settings *settings)
 static void stop(void)
 {
     heap_python_leave_allocators();
-    heap_tracker_stop();
+    heap_counting_stop();
 }
 
 static void pass_over(bool own)
@@ -93,7 +94,7 @@ static const char *python_runs(void)
     if (!why)
         heap_python_call_at_end();
     if (agent) /* one that runs already is not kept waiting */
-        heap_tracker_await_native();
+        heap_counting_await_native();
     if (!why && follows_allocators)
         heap_python_follow_allocators();
     return why;
@@ -102,14 +103,14 @@ static const char *python_runs(void)
 __attribute__((visibility("default"))) const struct heap sonde_heap = {
     .version = HEAP_VERSION,
     .start = start,
-    .area = heap_tracker_area,
+    .area = heap_counting_area,
     .pass_over = pass_over,
     .stop = stop,
-    .live_bytes = heap_tracker_live_bytes,
+    .live_bytes = heap_counting_live_bytes,
     .thread_growth = heap_tracker_growth,
     .python_runs = python_runs,
     .wrappers = heap_wrappers_list,
-    .rest = heap_tracker_rest,
+    .rest = heap_counting_rest,
 };
 
 /* The agent comes later in the list of preloaded libraries, and so was there first. */
@@ -119,7 +120,7 @@ static bool begin(void)
     if (!agent || agent->version != AGENT_VERSION || !agent->session->heap || !agent->python)
         return false;
     struct heap_area *area = open_area();
-    heap_tracker_rest(session_begins_at_rest(agent->session) && !agent->session->heap_totals);
+    heap_counting_rest(session_begins_at_rest(agent->session) && !agent->session->heap_totals);
     const struct heap_settings settings = {.sample_bytes = agent->session->heap_sample_bytes,
                                            .stacks = !agent->session->heap_totals,
                                            .log = agent->session->heap_log,
@@ -135,5 +136,5 @@ __attribute__((constructor)) static void heap_library_load(void)
     if (begin())
         pthread_atfork(NULL, NULL, fork_child);
     else
-        heap_tracker_never();
+        heap_counting_never();
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "collect/agent/heap_counting.h"
 #include "collect/agent/heap_tracker.h"
 #include "collect/agent/stack_sample.h"
 
@@ -11,7 +12,7 @@
 
 static void interpreter_is_gone(void)
 {
-    heap_tracker_read_python(NULL);
+    heap_counting_read_python(NULL);
 }
 
 const char *heap_python_read(struct stack_reader *interpreter)
@@ -21,7 +22,7 @@ const char *heap_python_read(struct stack_reader *interpreter)
     if (why)
         return why;
     interpreter->process.memory = memory_own_alive(); /* a thread reads its own frames, which live */
-    heap_tracker_read_python(interpreter);
+    heap_counting_read_python(interpreter);
     if (at_exit)
         at_exit(interpreter_is_gone);
     return NULL;
@@ -45,7 +46,7 @@ static struct python_object *none;
 static struct python_object *program_ends(struct python_object *self, struct python_object *arguments)
 {
     (void)self, (void)arguments;
-    heap_tracker_program_ends();
+    heap_counting_program_ends();
     increase_reference(none);
     return none;
 }

@@ -8,6 +8,11 @@
  * the list, so that the loads need not wait for each other, and no frame is looked at before one that lives has named it.
  * Where something differs, only the frames from there on inwards are looked up in the tree.
  *
+ * Up to 3.10 frames lie scattered over the heap, and a deep stack would cost two cache lines for each. There a frame is
+ * marked when it has been looked at, in a byte that every call sets anew: one that bears the mark and is in the list is
+ * the call that it was, and so all its callers wait where they waited. A generator's frame outlives its calls, and its mark
+ * says nothing.
+ *
  * A thread that calls an allocator stands still, and its frames are linked: a frame that is being made is linked when it is
  * whole, and one that is being cleared was unlinked before.
  */
@@ -50,13 +55,14 @@ struct heap_stack_reader {
     struct heap_tree *tree;
     uint32_t thread_frame, cframe_frame; /* the latter only with `cframes` */
     uint32_t previous, instruction, code, owner;
-    uint64_t instruction_mask, code_mask;
+    uint64_t code_mask;
     uint32_t code_instructions; /* distance of the first instruction; 0 = offsets are in the frame */
     int32_t scale;              /* of those: bytes for each */
     bool cframes;
     uint8_t first_foreign_owner; /* from this on a frame is no Python function's */
     uint32_t entry;              /* 3.11: of the byte that says that C called it; 0 = none */
     bool always_from_c;          /* up to 3.10 */
+    uint32_t mark, generator;    /* up to 3.10: of f_trace_lines and f_gen; 0 = frames are no objects */
 };
 
 void heap_stack_reader_init(struct heap_stack_reader *reader, const struct stack_reader *interpreter,

@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/agent/heap.h"
 #include "store/recording.h"
-
-struct stack_reader;
 
 enum { HEAP_TRACKER_FILTER = 1 << 16 };
 
@@ -24,14 +21,16 @@ enum { HEAP_TRACKER_FILTER = 1 << 16 };
 extern HEAP_TRACKER_TLS int64_t heap_tracker_countdown;
 /* The thread is in an allocator that is counted itself: what that one allocates is not. */
 extern HEAP_TRACKER_TLS uint32_t heap_tracker_nested;
-/* Where blocks are sampled: how many of those that are remembered have this hash. */
+/* Where blocks are sampled: how many of those that are remembered lie in a page of this hash. By pages, so that frees look
+ * at few cache lines, and those that need not be looked at further are still nearly all. */
 extern uint8_t heap_tracker_filter[HEAP_TRACKER_FILTER];
 /* Every block is remembered. */
 extern bool heap_tracker_counts_all;
 
 static inline uint8_t *heap_tracker_filtered(const void *block)
 {
-    return &heap_tracker_filter[((uint64_t)block >> 4) * 0x9e3779b97f4a7c15u >> 48];
+    uint64_t page = (uint64_t)block >> 12;
+    return &heap_tracker_filter[(page ^ page >> 16) % HEAP_TRACKER_FILTER];
 }
 
 /* Whether heap_tracker_freed need be called. */
@@ -57,25 +56,9 @@ bool heap_tracker_has_mapped(const void *memory);
 void heap_tracker_mapped(const void *memory, size_t bytes);
 void heap_tracker_unmapped(const void *memory, size_t bytes);
 
-/* See heap.h. `shift`: addresses of blocks differ by at least 1 << shift bytes. */
-int heap_tracker_start(struct heap_area *area, const struct heap_settings *settings, uint8_t shift);
-void heap_tracker_stop(void);
-struct heap_area *heap_tracker_area(void);
-int64_t heap_tracker_live_bytes(void);
+/* The calling thread's growth, as heap.h has it. */
 const int64_t *heap_tracker_growth(void);
-/* Stacks have Python frames from now on; NULL: no more. */
-void heap_tracker_read_python(struct stack_reader *interpreter);
-/* Waits a little until the recorder has read this process's code, if native stacks are wanted. */
-void heap_tracker_await_native(void);
-/* The program has ended: remembers what is alive. */
-void heap_tracker_program_ends(void);
-
-/* See heap.h. */
-void heap_tracker_rest(bool resting);
-/* Nothing will ever be counted in this process. */
-void heap_tracker_never(void);
-/* In the child of a fork. What was allocated before is not the child's; `open` is called at its first allocation to give it
- * an area of its own. NULL: it is not counted. */
-void heap_tracker_after_fork(struct heap_area *(*open)(void));
+/* Forgets all blocks. Nobody may be counting. */
+void heap_tracker_forget(void);
 
 #endif

@@ -117,7 +117,8 @@ uint32_t heap_tree_record(struct heap_tree *tree, uint32_t node, uint32_t alloca
     uint32_t row = take_row(&tree->area->record_count, tree->area->limits.records);
     if (!row)
         return 0;
-    records[row] = (struct heap_record){.allocator = allocator, .next = owner->record};
+    records[row] =
+        (struct heap_record){.allocator = allocator, .next = owner->record, .thread = owner->thread};
     __atomic_store_n(&records[row].node, node, __ATOMIC_RELEASE); /* now it may be read */
     owner->record = row;
     return row;

@@ -125,10 +125,15 @@ void heap_wrappers_init(void)
     finding = false;
 }
 
-static bool is_ready(void)
+static __attribute__((noinline)) bool get_ready(void)
 {
     heap_wrappers_init();
     return next.malloc;
+}
+
+static inline bool is_ready(void)
+{
+    return LIKELY(next.malloc != NULL) || get_ready();
 }
 
 static inline size_t enough(size_t bytes)
