@@ -34,6 +34,7 @@ _HOME = {
     "Profiler": "profiler",
     "Timer": "timers",
     "counter": "events",
+    "get_include": "events",
     "get_timers": "timers",
     "lineprof": "decorators",
     "load_ipython_extension": "magics",

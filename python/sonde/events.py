@@ -8,6 +8,8 @@ They show in recordings of every kind: in the timeline, in reports, in ``sonde i
 records they do nothing and cost little.
 """
 
+import os
+
 try:
     from sonde._inside import event_counter as counter
     from sonde._inside import event_mark, event_metadata
@@ -30,3 +32,8 @@ def signpost(header, message=None):
 def metadata(key, value):
     """What is to be known of this run: a configuration, a version, a size."""
     event_metadata(str(key), str(value))
+
+
+def get_include():
+    """The folder with sonde/zones.h (C, C++) and sonde/sonde_zones.f90 (Fortran), for a compiler's -I."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

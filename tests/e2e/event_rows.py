@@ -17,7 +17,7 @@ class Events:
         self.counts = Counter(span.name for span in self.spans)
         self.paths = Counter("/".join(span.path) for span in self.spans)
         self.marks = [
-            Mark(*self._whose(row["thread"]), row["time_ns"], self._text(row["name"]), self._text(row["text"]))
+            Mark(*self._whose(row["thread"]), row["time_ns"], *map(self._text, (row["name"], row["text"])))
             for row in self.rows("marks")
         ]
         self.notes = {self.strings[row["text"]]: row["count"] for row in self.rows("notes")}
