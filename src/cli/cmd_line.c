@@ -34,6 +34,7 @@ struct values {
     bool follow;
     const char *module, *code;
     const char *embed_source;
+    struct live_view_options live;
 };
 
 static const struct values defaults = {
@@ -121,6 +122,7 @@ static int run_line(void *raw, int argc, char **argv)
         .line_functions = &values->functions,
         .hot = (uint32_t)wanted_hot(values),
         .embed_source = values->embed_source,
+        .live = values->live,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_lines, values);
@@ -154,6 +156,7 @@ static const struct option options[] = {
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add a collector to the same recording: trace counts every call, too."},
     RUN_SOURCE_OPTION(struct values),
+    LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

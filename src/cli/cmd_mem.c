@@ -36,6 +36,7 @@ struct values {
     bool finalize;
     const char *module, *code;
     const char *embed_source;
+    struct live_view_options live;
 };
 
 static const struct values defaults = {.sample_bytes = SAMPLE_BYTES,
@@ -125,6 +126,7 @@ static int run_lines(const struct values *values, int argc, char **argv)
         .follow = values->follow,
         .part = values->part,
         .embed_source = values->embed_source,
+        .live = values->live,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     return mem_lines_run(&options);
@@ -136,6 +138,7 @@ static int watch_size(const struct values *values, uint64_t duration_ns, int arg
                                           .format = values->format,
                                           .pid = run_pid(values->pid),
                                           .duration_ns = duration_ns,
+                                          .live = values->live,
                                           .module = values->module,
                                           .code = values->code,
                                           .argc = argc,
@@ -162,6 +165,7 @@ static int run_mem(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
+        .live = values->live,
         .finalize = values->finalize && values->native,
         .heap = true,
         .heap_sample_bytes = is_exact(values) ? 0 : (uint64_t)values->sample_bytes,
@@ -220,6 +224,7 @@ static const struct option options[] = {
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names until `sonde finalize`."},
     RUN_SOURCE_OPTION(struct values),
+    LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),
     MEM_RSS_OPTIONS(struct values, rss),
     PART_OPTIONS(struct values, part, 0),

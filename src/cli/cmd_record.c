@@ -25,6 +25,7 @@ struct values {
     struct part part;
     const char *module, *code;
     const char *embed_source;
+    struct live_view_options live;
 };
 
 static const struct values defaults = {.rate = 1000,
@@ -98,6 +99,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                        .threads = values->threads,
                        .internals = values->internals},
         .embed_source = values->embed_source,
+        .live = values->live,
         .finalize = values->finalize,
         .target = {.pid = run_pid(values->pid),
                    .module = values->module,
@@ -162,6 +164,7 @@ static const struct option options[] = {
      "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
     RUN_SOURCE_OPTION(struct values),
+    LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

@@ -37,6 +37,7 @@ struct values {
     struct option_list with;
     const char *module, *code;
     const char *embed_source;
+    struct live_view_options live;
 };
 
 static const struct values defaults = {.c_calls = true,
@@ -160,6 +161,7 @@ static int run_trace(void *raw, int argc, char **argv)
         .format = values->format,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
+        .live = values->live,
         .target = target,
     };
     int code = run_command(&options, close_trace, values);
@@ -216,6 +218,7 @@ static const struct option options[] = {
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
     RUN_SOURCE_OPTION(struct values),
+    LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 'p'),
     {0},

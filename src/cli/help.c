@@ -116,6 +116,8 @@ static void put_choices(struct bytes *out, const struct option *option, const ch
 void help_option_name(struct bytes *out, const struct command *command, const struct option *option)
 {
     bytes_putf(out, "--%s%s", options_is_negative(command, option) ? "no-" : "", option->name);
+    if (option->kind == OPTION_OPEN)
+        bytes_putf(out, "[=%s]", option->argument);
     if (!options_has_value(option->kind))
         return;
     bytes_put_u8(out, ' ');

@@ -77,6 +77,7 @@ int mem_lines_run(const struct mem_lines_options *options)
         .line_functions = &options->functions,
         .embed_source = options->embed_source,
         .heap = true,
+        .live = options->live,
         .target = options->target,
     };
     int code = run_command(&run, close_lines, options);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "cli/live_view.h"
 #include "cli/options.h"
 #include "cli/part_options.h"
 #include "cli/target.h"
@@ -22,6 +23,7 @@ struct mem_lines_options {
     bool follow;       /* processes that the program starts are measured, too */
     struct part part;
     const char *embed_source;
+    struct live_view_options live;
     struct target_request target;
 };
 

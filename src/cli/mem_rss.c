@@ -66,6 +66,7 @@ int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *targe
         .observe = &observe,
         .duration_ns = target->duration_ns,
         .embed_source = "no",
+        .live = target->live,
         .target = {.pid = target->pid,
                    .module = target->module,
                    .code = target->code,

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/live_view.h"
+
 /* What only --rss has; MEM_RSS_OPTIONS fill it. */
 struct mem_rss {
     bool wanted;
@@ -21,6 +23,7 @@ struct mem_rss_target {
     const char *output, *format;
     uint32_t pid;         /* of a process that runs already; 0 = none */
     uint64_t duration_ns; /* 0 = until the program ends */
+    struct live_view_options live;
     const char *module, *code;
     int argc;
     char **argv;

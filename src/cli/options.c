@@ -221,6 +221,14 @@ static int parse_flag(const char *name, const char *text, bool *value, struct er
     return 0;
 }
 
+/* It may have a value, and need not. */
+static void parse_open(const char *text, const char **value)
+{
+    bool off = text && (strcmp(text, "false") == 0 || strcmp(text, "no") == 0);
+    bool plain = !text || strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
+    *value = off ? NULL : plain ? "" : text;
+}
+
 static int parse_choice(const struct option *option, const char *text, const char **value, struct err *err)
 {
     struct bytes known = {0};
@@ -281,6 +289,8 @@ static int set_field(struct options_pass *pass, const struct match *match, const
         return parse_size(option->name, text, field, err);
     case OPTION_REAL:
         return parse_real(option->name, text, field, err);
+    case OPTION_OPEN:
+        return parse_open(text, field), 0;
     case OPTION_CHOICE:
         return parse_choice(option, text, field, err);
     default:

@@ -18,14 +18,15 @@
 struct err;
 
 enum option_kind {
-    OPTION_FLAG,    /* bool; --no-NAME turns it off. One that is on by default is shown as --no-NAME */
-    OPTION_COUNT,   /* int: how often it was given */
-    OPTION_TEXT,    /* const char * */
-    OPTION_LIST,    /* struct option_list: may be given several times; replaces a list from a weaker source */
-    OPTION_NUMBER,  /* int64_t */
-    OPTION_SIZE,    /* int64_t bytes; accepts 64k, 10M, 2G */
-    OPTION_REAL,    /* double */
-    OPTION_CHOICE,  /* const char *, one of `choices` */
+    OPTION_FLAG,   /* bool; --no-NAME turns it off. One that is on by default is shown as --no-NAME */
+    OPTION_COUNT,  /* int: how often it was given */
+    OPTION_TEXT,   /* const char * */
+    OPTION_LIST,   /* struct option_list: may be given several times; replaces a list from a weaker source */
+    OPTION_NUMBER, /* int64_t */
+    OPTION_SIZE,   /* int64_t bytes; accepts 64k, 10M, 2G */
+    OPTION_REAL,   /* double */
+    OPTION_CHOICE, /* const char *, one of `choices` */
+    OPTION_OPEN, /* const char *: "" for --NAME alone; a value only as --NAME=VALUE. false and no give NULL */
     OPTION_TARGET,  /* const char *; the rest of the line belongs to the target (-m MODULE, -c CODE) */
     OPTION_HEADING, /* no option: `name` is a heading above the rows that follow, in --help and the manual */
 };
@@ -102,10 +103,10 @@ int options_set(struct options_pass *pass, const char *name, const char *value, 
 /* The row of that exact long name in the command or the common table, or NULL. */
 const struct option *options_find(const struct command *command, const char *name);
 
-/* Whether the kind takes a value. */
+/* Whether the kind needs a value, which may be the next word. */
 static inline bool options_has_value(enum option_kind kind)
 {
-    return kind != OPTION_FLAG && kind != OPTION_COUNT && kind != OPTION_HEADING;
+    return kind != OPTION_FLAG && kind != OPTION_COUNT && kind != OPTION_OPEN && kind != OPTION_HEADING;
 }
 
 /* The default value of the option's field; NULL for fields of the common table. */

@@ -44,6 +44,7 @@ struct making {
     struct installation installation;
     struct target target;
     struct recording_file file;
+    struct live_view live;
     char *result; /* of the converted file; NULL = the .sonde file is the result */
     const struct conversion_format *format;
     struct writer *writer;
@@ -175,6 +176,18 @@ static int check_process(uint32_t pid, const struct run_options *options, struct
     return options->observe ? counters_check(pid, options->observe->memory, err) : attach_check(pid, err);
 }
 
+static int open_live(struct making *making, struct err *err)
+{
+    const struct live_view_subject subject = {.path = making->file.path,
+                                              .fd = making->file.fd,
+                                              .run = making->context.run_id,
+                                              .rank = making->context.rank};
+    if (making->options->live.at && !recording_file_is_plain(&making->file))
+        return err_set(err, "--live follows the recording, which must be a file; %s is none",
+                       making->file.path);
+    return live_view_open(&making->live, &making->options->live, &subject, err);
+}
+
 static int open_all(struct making *making, struct err *err)
 {
     uint32_t pid = making->options->target.pid;
@@ -196,13 +209,14 @@ static int open_all(struct making *making, struct err *err)
     if (!making->writer)
         return -1;
     describe_run(making);
-    return 0;
+    return open_live(making, err);
 }
 
 static void close_all(struct making *making)
 {
     if (making->writer)
         writer_abandon(making->writer);
+    live_view_close(&making->live);
     recording_file_close(&making->file);
     installation_clear(&making->installation);
     target_clear(&making->target);
@@ -434,10 +448,23 @@ static void close_run(struct making *making, bool goes_on)
     fill_run(making);
     making->run->goes_on = goes_on;
     finish(making, making->run);
+    live_view_ended(&making->live);
     making->code = making->run->failed ? 0 : close_recorded(making);
-    if (making->is_spare)
+    if (making->is_spare && !making->live.pid)
         recording_file_remove(&making->file);
     making->closed = true;
+}
+
+static bool is_watched(void *context)
+{
+    const struct making *making = context;
+    return live_view_is_watched(&making->live);
+}
+
+static void tell_written(void *context)
+{
+    struct making *making = context;
+    live_view_grown(&making->live);
 }
 
 static void end_early(void *context)
@@ -473,6 +500,8 @@ static int record(struct making *making, struct err *err)
         .ends_at_interrupt = making->options->rate_hz > 0,
         .context = making,
         .progress = making->options->rate_hz && progress_is_wanted() ? tell_progress : NULL,
+        .is_watched = making->live.pid ? is_watched : NULL,
+        .written = tell_written,
         .ended = end_early,
     };
     int outcome = recorder_run(&options, &making->recorded, err);
@@ -480,15 +509,22 @@ static int record(struct making *making, struct err *err)
     if (outcome == 0 && !making->closed)
         close_run(making, false);
     making->run->status = making->recorded.status;
+    if (outcome == 0)
+        live_view_linger(&making->live);
+    if (making->is_spare && making->live.pid) /* those who looked on have read it now */
+        recording_file_remove(&making->file);
     return outcome;
 }
 
 static int record_run(struct making *making, struct err *err)
 {
     int result = open_all(making, err);
-    if (result == 0)
+    int ended_by = result == 0 && making->options->live.wait ? live_view_wait(&making->live) : 0;
+    if (ended_by)
+        making->run->status = ended_by; /* as of a program that was killed by it */
+    else if (result == 0)
         result = record(making, err);
-    if (result < 0 && making->file.fd >= 0)
+    if ((result < 0 || ended_by) && making->file.fd >= 0)
         recording_file_remove(&making->file);
     close_all(making);
     return result;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cli/conversion.h"
+#include "cli/live_view.h"
 #include "cli/target.h"
 #include "collect/recorder/sample_drain.h"
 #include "export/sources.h"
@@ -35,6 +36,7 @@ struct run_options {
     const char *embed_source;   /* one of sources_choices */
     bool finalize;              /* native frames are named at the end */
     struct target_request target;
+    struct live_view_options live;
     const struct observed_options *observe; /* the program is only looked at; NULL = its Pythons record */
     bool native;                            /* of a process that ran already: native frames, too */
     bool tasks;                             /* likewise: the tasks of asyncio */

@@ -56,7 +56,7 @@ static int replace(struct opened_recording *row, struct view_file *file, int fd,
     return result;
 }
 
-static int catch_up(struct opened_recording *row, struct view_file *file, int fd, struct err *err)
+int view_files_catch_up(struct opened_recording *row, struct view_file *file, int fd, struct err *err)
 {
     if (!row->is_fed)
         return replace(row, file, fd, err);
@@ -79,7 +79,7 @@ static int open_live(struct view_files *files, struct view_file *file, int fd, s
 {
     if (opened_add_live(&files->opened, file->path, err) < 0)
         return -1;
-    return catch_up(&files->opened.rows[files->opened.count - 1], file, fd, err);
+    return view_files_catch_up(&files->opened.rows[files->opened.count - 1], file, fd, err);
 }
 
 static int open_whole(struct view_files *files, struct view_file *file, int fd, struct err *err)
@@ -93,7 +93,11 @@ static int open_whole(struct view_files *files, struct view_file *file, int fd, 
     return result;
 }
 
-/* Whoever writes it holds its lock (output_create). */
+static bool is_being_made(const struct view_files *files, int fd)
+{
+    return files->is_being_made ? files->is_being_made(files->context) : output_is_being_written(fd);
+}
+
 static int open_one(struct view_files *files, const char *path, struct err *err)
 {
     struct view_file *file = &files->files[files->opened.count < OPENED_MAX ? files->opened.count : 0];
@@ -107,9 +111,8 @@ static int open_one(struct view_files *files, const char *path, struct err *err)
         close(fd);
         fd = -1;
     }
-    int result = fd >= 0 && is_recording(fd) && output_is_being_written(fd)
-                     ? open_live(files, file, fd, err)
-                     : open_whole(files, file, fd, err);
+    int result = fd >= 0 && is_recording(fd) && is_being_made(files, fd) ? open_live(files, file, fd, err)
+                                                                         : open_whole(files, file, fd, err);
     if (fd >= 0)
         close(fd);
     return result;
@@ -142,19 +145,21 @@ static bool is_replaced(const struct view_file *file, const struct stat *status)
 
 /* A recording that was closed may still grow: names of native functions are appended. One that another took the place
  * of is read anew. */
-static enum view_change look_at(struct opened_recording *row, struct view_file *file, int fd,
-                                const struct stat *status, struct err *err)
+static enum view_change look_at(struct view_files *files, uint32_t number, int fd, const struct stat *status,
+                                struct err *err)
 {
+    struct opened_recording *row = &files->opened.rows[number];
+    struct view_file *file = &files->files[number];
     bool replaced = is_replaced(file, status), was_live = row->is_live;
     bool changed = replaced || status->st_size != file->size_bytes;
     if (!changed && !was_live)
         return VIEW_SAME;
-    bool live = output_is_being_written(fd); /* before reading: what it writes last is then not missed */
+    bool live = is_being_made(files, fd); /* before reading: what it writes last is then not missed */
     if (!changed && live)
         return VIEW_SAME;
     file->device = status->st_dev;
     file->number = status->st_ino;
-    int result = replaced ? replace(row, file, fd, err) : catch_up(row, file, fd, err);
+    int result = replaced ? replace(row, file, fd, err) : view_files_catch_up(row, file, fd, err);
     row->is_live = live;
     if (result < 0)
         return VIEW_FAILED;
@@ -180,7 +185,7 @@ enum view_change view_files_look(struct view_files *files, uint32_t number, stru
         return look_at_nothing(&files->opened.rows[number]);
     enum view_change change = VIEW_SAME;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        change = look_at(&files->opened.rows[number], file, fd, &status, err);
+        change = look_at(files, number, fd, &status, err);
     close(fd);
     return change;
 }

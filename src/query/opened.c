@@ -98,6 +98,16 @@ static void forget_all(struct opened_recording *row)
     forget_chosen(row);
 }
 
+int opened_begin_again(struct opened_recording *row, struct err *err)
+{
+    forget_all(row);
+    if (row->is_fed)
+        follow_clear(&row->follow);
+    recording_clear(&row->recording);
+    row->is_fed = follow_init(&row->follow, &row->recording, row->name, err) == 0;
+    return row->is_fed ? 0 : -1;
+}
+
 int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err)
 {
     forget_all(row);

@@ -30,6 +30,7 @@ struct opened_recording {
     struct functions functions;
     bool has_tree, has_functions;
     bool is_live;         /* somebody is still making it */
+    char state[200];      /* of one that comes from elsewhere: why there is no more of it, in words */
     struct follow follow; /* of one that is fed */
     bool is_fed;
     struct opened_recording *chosen; /* the part of it that was last chosen; NULL = none was */
@@ -48,6 +49,8 @@ int opened_add(struct opened *opened, const char *name, const void *data, size_t
 /* A .sonde file that is still being written; nothing is known of it before it was fed and settled. */
 int opened_add_live(struct opened *opened, const char *name, struct err *err);
 int opened_feed(struct opened_recording *row, const void *data, size_t size, struct err *err);
+/* Forgets all of it: another run is fed in its place. */
+int opened_begin_again(struct opened_recording *row, struct err *err);
 /* Makes what was fed fit to be asked about. OPENED_MUST_REPLACE when it has native frames: those get their names in
  * place, after which nothing can be fed; give the whole file instead. */
 int opened_settle(struct opened_recording *row, struct err *err);

@@ -191,6 +191,8 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_string(json, measure_name(measure_of(recording, NULL)));
     json_key(json, "live");
     json_bool(json, row->is_live);
+    json_key(json, "state");
+    json_string(json, row->state);
     json_put_unsigned(json, "begin_ns", axis.begin_ns);
     json_put_unsigned(json, "end_ns", axis.end_ns);
     json_put_unsigned(json, "duration_ns", duration_ns(recording, axis));

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "show/peer_user.h"
 #include "show/server_reply.h"
 #include "show/server_request.h"
 
@@ -39,6 +40,7 @@ struct connection {
     enum connection_state state;
     enum server_next next; /* when the reply is sent */
     int fd;
+    bool is_own_user; /* at its other end */
     struct bytes in, out;
     size_t sent_bytes;
     uint64_t deadline_ns;
@@ -50,6 +52,7 @@ struct server {
     uint16_t port;
     uint64_t next_look_ns, next_pulse_ns;
     sigset_t signals; /* blocked while it waits */
+    bool is_over;
     struct connection connections[CONNECTIONS_MAX];
 };
 
@@ -112,7 +115,7 @@ static int try_port(struct server *server, unsigned port, struct err *err)
     struct sockaddr_in four;
     if (!read_address(server->options.host, (uint16_t)port, &six, &four))
         return err_set(
-            err, "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0; '%s' is none",
+            err, "a host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0; '%s' is none",
             server->options.host);
     if (six.sin6_family == AF_INET6)
         server->fd = listen_at((struct sockaddr *)&six, sizeof six);
@@ -135,8 +138,8 @@ static int find_port(struct server *server, struct err *err)
             return err_set_errno(err, "cannot listen at %s, port %u", options->host, port);
     }
     if (options->other_ports)
-        return err_set(err, "ports %u to %u are all taken; name a free one with --port", options->port, last);
-    return err_set(err, "port %u is taken by another program; leave --port out, or name another",
+        return err_set(err, "ports %u to %u are all taken; name a free one", options->port, last);
+    return err_set(err, "port %u is taken by another program; name another, or none to get a free one",
                    options->port);
 }
 
@@ -150,7 +153,10 @@ struct server *server_open(const struct server_options *options, struct err *err
     server->options = *options;
     server->fd = -1;
     if (find_port(server, err) == 0) {
-        watch_signals(&server->signals);
+        if (options->deaf)
+            sigprocmask(SIG_BLOCK, NULL, &server->signals);
+        else
+            watch_signals(&server->signals);
         return server;
     }
     free(server);
@@ -194,9 +200,9 @@ static void wait_for_request(struct connection *connection, uint64_t now)
     connection->deadline_ns = now + (connection->in.size ? REQUEST_NS : IDLE_NS);
 }
 
-static size_t count_streams(const struct server *server)
+uint32_t server_listeners(const struct server *server)
 {
-    size_t count = 0;
+    uint32_t count = 0;
     for (size_t i = 0; i < CONNECTIONS_MAX; i++)
         count += server->connections[i].state == CONNECTION_STREAMING ||
                  server->connections[i].next == SERVER_STREAM;
@@ -219,7 +225,8 @@ static void take_request(struct server *server, struct connection *connection, u
     if (state == SERVER_REQUEST_PART)
         return;
     enum server_next next = SERVER_CLOSE;
-    size_t streams = count_streams(server);
+    uint32_t streams = server_listeners(server);
+    request.is_own_user = connection->is_own_user;
     if (state == SERVER_REQUEST_WHOLE)
         next = server_reply_make(site, &request, &connection->out);
     else
@@ -320,8 +327,10 @@ static void accept_all(struct server *server, uint64_t now)
             close(fd);
             return;
         }
-        *connection =
-            (struct connection){.fd = fd, .state = CONNECTION_READING, .deadline_ns = now + REQUEST_NS};
+        *connection = (struct connection){.fd = fd,
+                                          .state = CONNECTION_READING,
+                                          .is_own_user = server->options.own_user && peer_user_is_own(fd),
+                                          .deadline_ns = now + REQUEST_NS};
     }
 }
 
@@ -364,7 +373,9 @@ static bool has_deadline(const struct connection *connection)
 
 static void poll_for(const struct server *server, struct pollfd *polled)
 {
+    int wake = server->options.wake;
     polled[CONNECTIONS_MAX] = (struct pollfd){.fd = server->fd, .events = POLLIN};
+    polled[CONNECTIONS_MAX + 1] = (struct pollfd){.fd = wake ? wake : -1, .events = POLLIN};
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
         const struct connection *connection = &server->connections[i];
         bool used = connection->state != CONNECTION_FREE, writes = connection->out.size > 0;
@@ -403,6 +414,10 @@ static void serve(struct server *server, const struct pollfd *polled, uint64_t n
     }
     if (polled[CONNECTIONS_MAX].revents & POLLIN)
         accept_all(server, now);
+    uint64_t calls;
+    if (polled[CONNECTIONS_MAX + 1].revents & POLLIN &&
+        read(server->options.wake, &calls, sizeof calls) == (ssize_t)sizeof calls)
+        server->next_look_ns = now;
 }
 
 static void keep_time(struct server *server)
@@ -418,21 +433,27 @@ static void keep_time(struct server *server)
     }
 }
 
+void server_end(struct server *server)
+{
+    server->is_over = true;
+}
+
 int server_run(struct server *server, struct err *err)
 {
-    struct pollfd polled[CONNECTIONS_MAX + 1];
+    struct pollfd polled[CONNECTIONS_MAX + 2];
     server->next_pulse_ns = clock_monotonic_ns() + PULSE_NS;
-    while (!asked_to_end) {
+    while (true) {
         keep_time(server);
+        if (server->is_over || (asked_to_end && !server->options.deaf))
+            return 0;
         poll_for(server, polled);
         uint64_t now = clock_monotonic_ns(), until = earliest(server);
         uint64_t left = until > now ? until - now : 0;
         const struct timespec patience = {(time_t)(left / SECOND_NS), (long)(left % SECOND_NS)};
-        int ready = ppoll(polled, CONNECTIONS_MAX + 1, &patience, &server->signals);
+        int ready = ppoll(polled, CONNECTIONS_MAX + 2, &patience, &server->signals);
         if (ready < 0 && errno != EINTR)
             return err_set_errno(err, "the server cannot wait for requests");
         if (ready >= 0)
             serve(server, polled, clock_monotonic_ns());
     }
-    return 0;
 }

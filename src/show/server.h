@@ -25,17 +25,24 @@ struct server_options {
     const char *host; /* an address or a name of this machine */
     uint16_t port;
     bool other_ports;   /* when it is taken, those after it are tried */
+    bool own_user;      /* processes of our own user on this machine need no token */
+    bool deaf;          /* signals do not end it: whoever started it does */
     uint64_t period_ns; /* of `look`; 0 = never */
+    int wake;           /* an eventfd that calls for `look` at once; 0 = none */
     void (*look)(void *context, struct server *server);
     void *context; /* for it */
 };
 
-/* From here on SIGINT, SIGTERM and SIGHUP wait for server_run, which they end. */
+/* From here on SIGINT, SIGTERM and SIGHUP wait for server_run, which they end, unless it is deaf. */
 struct server *server_open(const struct server_options *options, struct err *err);
 uint16_t server_port(const struct server *server);
 /* Sends an event to every page that listens. `data` is one line. */
 void server_tell(struct server *server, const char *event, const char *data);
-/* Serves until such a signal. */
+/* How many pages listen. */
+uint32_t server_listeners(const struct server *server);
+/* Ends server_run, from `look`. */
+void server_end(struct server *server);
+/* Serves until such a signal, or server_end. */
 int server_run(struct server *server, struct err *err);
 void server_close(struct server *server);
 

@@ -1,6 +1,7 @@
 #include "show/server_reply.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -214,6 +215,8 @@ static enum server_next give_answer(struct server_site *site, const struct serve
                                     struct bytes *out)
 {
     struct bytes answer = {0};
+    if (site->refresh)
+        site->refresh(site->context);
     queries_ask(site->opened, request->body.data, request->body.size, &answer);
     const struct reply reply = {.status = 200,
                                 .type = "application/octet-stream",
@@ -229,18 +232,17 @@ static enum server_next give_events(struct server_site *site, const struct serve
                                     struct bytes *out)
 {
     (void)request;
-    const struct reply reply = {
-        .status = 200, .type = "text/event-stream", .streams = true, .keep_alive = true};
+    static const char patience[] =
+        "retry: 500\n\n"; /* milliseconds until a page that was cut off comes back */
+    const struct reply reply = {.status = 200,
+                                .type = "text/event-stream",
+                                .body = patience,
+                                .size = strlen(patience),
+                                .streams = true,
+                                .keep_alive = true};
     put_reply(site, &reply, out);
     return SERVER_STREAM;
 }
-
-static const struct place places[] = {
-    {"/", "GET", give_page},
-    {"/", "HEAD", give_page},
-    {"/ask", "POST", give_answer},
-    {"/events", "GET", give_events},
-};
 
 static enum server_next refuse(struct server_site *site, const struct server_request *request, int status,
                                const char *words, struct bytes *out)
@@ -248,6 +250,49 @@ static enum server_next refuse(struct server_site *site, const struct server_req
     put_words(site, status, request->keep_alive, NULL, words, out);
     return next(request);
 }
+
+/* "…?from=123"; 0 when it is not said. */
+static uint64_t offset_of(struct server_text path)
+{
+    static const char mark[] = "?from=";
+    const char *at = memmem(path.data, path.size, mark, strlen(mark));
+    uint64_t offset = 0;
+    for (at = at ? at + strlen(mark) : NULL; at && at < path.data + path.size; at++) {
+        if (*at < '0' || *at > '9' || offset > UINT64_MAX / 100)
+            return 0;
+        offset = offset * 10 + (uint64_t)(*at - '0');
+    }
+    return offset;
+}
+
+static enum server_next give_piece(struct server_site *site, const struct server_request *request,
+                                   struct bytes *out)
+{
+    struct server_piece piece = {0};
+    struct bytes extra = {0};
+    if (!site->piece || site->piece(site->context, offset_of(request->path), &piece) < 0) {
+        bytes_clear(&piece.data);
+        return refuse(site, request, 404, "there is nothing here\n", out);
+    }
+    bytes_putf(&extra, "X-Sonde-Run: %s\r\nX-Sonde-Size: %" PRIu64 "\r\nX-Sonde-Live: %d\r\n", piece.run,
+               piece.size, piece.is_live);
+    bytes_put_u8(&extra, 0);
+    const struct reply reply = {.status = 200,
+                                .type = "application/octet-stream",
+                                .body = piece.data.data,
+                                .size = piece.data.size,
+                                .keep_alive = request->keep_alive,
+                                .extra = extra.failed ? NULL : (char *)extra.data};
+    put_reply(site, &reply, out);
+    bytes_clear(&extra);
+    bytes_clear(&piece.data);
+    return next(request);
+}
+
+static const struct place places[] = {
+    {"/", "GET", give_page},         {"/", "HEAD", give_page},          {"/ask", "POST", give_answer},
+    {"/events", "GET", give_events}, {"/recording", "GET", give_piece},
+};
 
 static enum server_next answer_at(struct server_site *site, const struct server_request *request,
                                   struct server_text path, struct bytes *out)
@@ -286,10 +331,12 @@ enum server_next server_reply_make(struct server_site *site, const struct server
 {
     struct server_text rest;
     if (!is_our_host(site, request->host))
-        return refuse(site, request, 421, "this server answers to the address that sonde view printed\n",
-                      out);
-    if (!has_token(site, request->path, &rest))
-        return refuse(site, request, 403, "the address that sonde view printed has a token in it\n", out);
+        return refuse(site, request, 421, "this server answers to the address that sonde printed\n", out);
+    if (!has_token(site, request->path, &rest)) {
+        if (!request->is_own_user)
+            return refuse(site, request, 403, "the address that sonde printed has a token in it\n", out);
+        rest = request->path;
+    }
     if (!is_our_page(request))
         return refuse(site, request, 403, "other pages may not ask\n", out);
     if (rest.size)

@@ -3,12 +3,13 @@
  *
  * Whoever has the token in the path may look at the recordings that are open, and nobody else: a request must name
  * this machine as its host (else a foreign page whose name was pointed here could ask), and a page that asks must be
- * our own. Nothing in a request names a file.
+ * our own. Where the site lets its own user in, a process of that user's needs no token. Nothing in a request names a file.
  */
 #ifndef SONDE_SHOW_SERVER_REPLY_H
 #define SONDE_SHOW_SERVER_REPLY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/bytes.h"
 #include "show/server_request.h"
@@ -17,6 +18,14 @@ struct opened;
 
 #define SERVER_REPLY_POLICY_MAX 1024
 
+/* A part of the recording's own bytes. */
+struct server_piece {
+    struct bytes data; /* from the offset on that was asked for */
+    uint64_t size;     /* of all there is */
+    const char *run;   /* which run it is of: visible characters */
+    bool is_live;      /* more will come */
+};
+
 struct server_site {
     const char *token; /* the first part of every path */
     const char
@@ -24,6 +33,11 @@ struct server_site {
     struct bytes page;                    /* owned by the caller, as all here */
     struct opened *opened;                /* what may be asked about */
     char policy[SERVER_REPLY_POLICY_MAX]; /* of the page, for a header; filled by server_reply_prepare */
+    /* Before a question is answered: time to see whether there is more. */
+    void (*refresh)(void *context);
+    /* For those who want to have all of it. Both may be NULL. */
+    int (*piece)(void *context, uint64_t from, struct server_piece *piece);
+    void *context;
 };
 
 /* What to do with the connection once the reply is sent. */

@@ -21,6 +21,7 @@ struct server_request {
     struct server_text host, origin, fetch_site;
     struct server_text body;
     bool keep_alive;
+    bool is_own_user;  /* a process of our own user asks: said by whoever has the connection */
     size_t size_bytes; /* of all of it */
 };
 

@@ -214,7 +214,7 @@ def test_beyond_this_machine_it_warns(sonde):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["--host", "nowhere.example"], "--host must be an address"),
+        (["--host", "nowhere.example"], "a host must be an address"),
         (["--port", "70000"], "--port must be between"),
         (["--port", "0"], "--port must be between"),
         (["missing.sonde"], "missing.sonde"),

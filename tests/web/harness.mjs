@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -28,6 +28,16 @@ export function value(text) {
 export function assertShown(text, expected, message) {
   const got = value(text);
   assert(Math.abs(got - expected) <= Math.abs(expected) * 0.006 + 0.006, `${message ?? ""}: "${text}" is not ${expected}`);
+}
+
+/** Waits until `check` gives something true. */
+export async function until(check, words) {
+  for (const end = performance.now() + 30_000; performance.now() < end; ) {
+    const found = await check();
+    if (found) return found;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`never: ${words}`);
 }
 
 export class Harness {
@@ -57,6 +67,13 @@ export class Harness {
   made(name, make) {
     const path = join(this.folder, name);
     if (!existsSync(path)) make(path);
+    return path;
+  }
+
+  /** A folder for the test's own files. */
+  folderOf(name) {
+    const path = join(this.folder, name);
+    mkdirSync(path, { recursive: true });
     return path;
   }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { clickAt, goTo, pointAt, settled, test, value } from "./harness.mjs";
+import { clickAt, goTo, pointAt, settled, test, until, value } from "./harness.mjs";
 
 const PROGRAM = `import time
 def spin(until):
@@ -18,16 +18,6 @@ def outer():
         spin(time.perf_counter() + 0.005)
 outer()
 `;
-
-/** Waits until `check` gives something true. */
-async function until(check, words) {
-  for (const end = performance.now() + 30_000; performance.now() < end; ) {
-    const found = await check();
-    if (found) return found;
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  throw new Error(`never: ${words}`);
-}
 
 /** A program that is recorded until the test kills it; the path of its recording. */
 async function recorded(harness) {

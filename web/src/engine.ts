@@ -16,6 +16,15 @@ export interface Source {
   pieces: AsyncIterable<ArrayBuffer>;
 }
 
+export interface Follower {
+  /** It has grown or has ended; undefined = whatever there is may be another: the connection was lost for a while. */
+  changed(recording?: number): Promise<void>;
+  /** Whether the server is there. */
+  connected(isThere: boolean): void;
+  /** The server is about to go: now or never its recording can be had whole. */
+  leaving(recording: Source): Promise<Engine>;
+}
+
 export interface Engine {
   ask(request: Request): Promise<Answer>;
   /** Adds a recording; gives its number, and tells meanwhile how many of its bytes were taken. A server has its own files
@@ -24,8 +33,8 @@ export interface Engine {
   /** Forgets all recordings. */
   clear(): Promise<void>;
   readonly canOpen: boolean;
-  /** Calls back when a recording has grown or has ended; only a server's can. */
-  follow?(changed: (recording: number) => Promise<void>): void;
+  /** Calls back about recordings that grow; only a server's can. */
+  follow?(follower: Follower): void;
 }
 
 /** A gzipped block of the page (`<script type="text/plain" id=…>`), unpacked. */
@@ -100,32 +109,94 @@ export class WorkerEngine implements Engine {
   }
 }
 
+const RETRY_MS = 500;
+
+/** A server that serves a run while it is recorded gives the recording itself, piece by piece. */
+async function servedSource(): Promise<Source> {
+  const first = await fetch("recording?from=0");
+  if (!first.ok) throw new Error(`sonde answers ${first.status} ${first.statusText}`);
+  const size = Number(first.headers.get("X-Sonde-Size"));
+  async function* pieces(): AsyncIterable<ArrayBuffer> {
+    let piece = await first.arrayBuffer();
+    for (let at = piece.byteLength; ; at += piece.byteLength) {
+      yield piece;
+      if (at >= size) return;
+      piece = await (await fetch(`recording?from=${at}`)).arrayBuffer();
+    }
+  }
+  return { name: "", size, pieces: pieces() };
+}
+
 export class ServerEngine implements Engine {
   readonly canOpen = false;
+  private follower?: Follower;
+  private events?: EventSource;
+  /** What has taken the recording over. */
+  private successor?: Engine;
+  private isLeaving = false;
 
+  /** A question waits while the server is not there; the page goes on where it was. */
   async ask(request: Request): Promise<Answer> {
-    const response = await fetch("ask", { method: "POST", body: JSON.stringify(request) });
-    if (!response.ok) throw new Error(`sonde answers ${response.status} ${response.statusText}`);
-    return new Answer(await response.arrayBuffer());
+    for (;;) {
+      if (this.successor) return this.successor.ask(request);
+      try {
+        const response = await fetch("ask", { method: "POST", body: JSON.stringify(request) });
+        if (!response.ok) throw new Error(`sonde answers ${response.status} ${response.statusText}`);
+        return new Answer(await response.arrayBuffer());
+      } catch (error) {
+        if (!(error instanceof TypeError) || !this.follower) throw error;
+        this.follower.connected(false);
+      }
+      await new Promise((done) => setTimeout(done, RETRY_MS));
+    }
   }
 
   /** While one change is being taken in, those that come are put together: what is slow is done seldom. */
-  follow(changed: (recording: number) => Promise<void>): void {
-    const waiting = new Set<number>();
+  follow(follower: Follower): void {
+    const waiting = new Set<number | undefined>();
     let atWork = false;
-    const take = async (event: MessageEvent<string>) => {
-      waiting.add(JSON.parse(event.data).recording);
+    const take = async (number?: number) => {
+      waiting.add(number);
       if (atWork) return;
       atWork = true;
       for (const number of waiting) {
         waiting.delete(number);
-        await changed(number);
+        await follower.changed(number);
       }
       atWork = false;
     };
+    this.follower = follower;
+    this.listen(take, false);
+  }
+
+  private listen(take: (number?: number) => void, again: boolean): void {
     const events = new EventSource("events");
-    events.addEventListener("grown", take);
-    events.addEventListener("ended", take);
+    this.events = events;
+    const told = (event: MessageEvent<string>) => take(JSON.parse(event.data).recording);
+    events.addEventListener("grown", told);
+    events.addEventListener("ended", told);
+    events.addEventListener("leaving", () => void this.leave());
+    events.onopen = () => {
+      this.isLeaving = false;
+      this.follower!.connected(true);
+      if (again) take();
+      again = true;
+    };
+    events.onerror = () => {
+      this.follower!.connected(false);
+      if (events.readyState === EventSource.CLOSED && !this.successor) setTimeout(() => this.listen(take, true), RETRY_MS);
+    };
+  }
+
+  private async leave(): Promise<void> {
+    if (this.isLeaving) return;
+    this.isLeaving = true;
+    try {
+      this.successor = await this.follower!.leaving(await servedSource());
+      this.events!.close();
+    } catch {
+      // It is too large for this page, or the connection broke, after which it is said again.
+    }
   }
 
   async open(): Promise<number> {

@@ -1,15 +1,16 @@
 // Starts the page: finds where its recordings are (in the page, at a server, or yet to be dropped on it).
 
+import { batch } from "@preact/signals";
 import { render } from "preact";
 
 import { carriedSources, fileSource, pause } from "./carried";
 import { ServerEngine, WorkerEngine, type Engine, type Source } from "./engine";
 import { prepareLetters } from "./glyphs";
-import { loadRecording } from "./recording";
+import { loadRecording, type Recording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
 import { MONOSPACED, ROW } from "./stacks";
-import { engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings, taken } from "./state";
+import { connected, engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings, showRecording, taken } from "./state";
 
 async function open(engine: Engine, source: Source): Promise<number> {
   const { name, size } = source;
@@ -35,16 +36,45 @@ async function load(engine: Engine, count: number): Promise<void> {
   recordings.value = loaded;
 }
 
-/** Takes in what a recording has become; views ask again, and keep their place because ids stay what they were. */
-function follow(engine: Engine, loaded: Promise<void>): void {
-  engine.follow?.(async (number) => {
-    try {
+/** Views ask again, and keep their place because ids stay what they were; those of another run are others. */
+function replace(fresh: Recording): void {
+  const old = recordings.value[fresh.number];
+  batch(() => {
+    if (old?.summary.meta.run && old.summary.meta.run !== fresh.summary.meta.run) showRecording(fresh.number);
+    recordings.value = recordings.value.map((one) => (one.number === fresh.number ? fresh : one));
+  });
+}
+
+/** The recording is taken from a server that goes; what then answers is in this page. */
+async function takeOver(source: Source): Promise<Engine> {
+  const { name } = recordings.value[0].summary;
+  const own = new WorkerEngine();
+  await own.open({ ...source, name }, () => {});
+  const fresh = await loadRecording(own, 0);
+  batch(() => {
+    engine.value = own;
+    replace(fresh);
+  });
+  return own;
+}
+
+/** Takes in what recordings have become. */
+function follow(served: Engine, loaded: Promise<void>): void {
+  served.follow?.({
+    async changed(number) {
+      try {
+        await loaded;
+        for (const one of recordings.value)
+          if (number === undefined || number === one.number) replace(await loadRecording(served, one.number));
+      } catch (error) {
+        problem.value = error instanceof Error ? error.message : String(error);
+      }
+    },
+    connected: (isThere) => (connected.value = isThere),
+    async leaving(source) {
       await loaded;
-      const fresh = await loadRecording(engine, number);
-      recordings.value = recordings.value.map((old) => (old.number === number ? fresh : old));
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
-    }
+      return takeOver(source);
+    },
   });
 }
 

@@ -73,6 +73,8 @@ export interface Summary {
   measure: string;
   /** It is still being made. */
   live: boolean;
+  /** Of one that comes from elsewhere: why there is no more of it, in words. */
+  state: string;
   begin_ns: number;
   end_ns: number;
   /** How long the run took; 0 = not known. */

@@ -12,8 +12,8 @@ import { shortName } from "./names";
 import { count, distance, perCent, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
-import { busy, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording, recordings } from "./state";
-import { search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
+import { busy, connected, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording } from "./state";
+import { recordings, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -298,6 +298,16 @@ function useDrop(openFiles: OpenFiles): void {
   }, []);
 }
 
+/** Where the figures come from is not there just now. */
+function Connection(): JSX.Element | null {
+  const words = connected.value ? recording.value?.summary.state : "not connected, trying again";
+  return words ? (
+    <p class="connection" role="status">
+      {shortName(words, 300)}
+    </p>
+  ) : null;
+}
+
 function Problem(): JSX.Element | null {
   if (!problem.value) return null;
   return (
@@ -322,6 +332,7 @@ export function Shell({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
     <>
       <Heading />
       {recording.value && <Tabs />}
+      <Connection />
       <Problem />
       <Main openFiles={openFiles} />
       <Help />

@@ -9,6 +9,8 @@ import type { Recording } from "./recording";
 export const engine = signal<Engine | null>(null);
 export const recordings = signal<Recording[]>([]);
 export const problem = signal("");
+/** The server that the recordings come from is there. */
+export const connected = signal(true);
 export const busy = signal(0);
 /** Recordings are being read; and which, how many of its bytes were taken, and of how many. */
 export const opening = signal(true);

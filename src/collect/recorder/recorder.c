@@ -21,6 +21,7 @@
 #define FIRST_CHECKPOINT_NS 100000000u
 #define LAST_INTERVAL_NS    10000000000u
 #define FOLLOWED_NS         1000000000u /* of samples, which cost next to nothing: somebody may look while it runs */
+#define WATCHED_NS          250000000u /* while somebody does */
 #define ORPHAN_GRACE_NS     100000000u /* for children that end together with the target */
 #define BUSY_GRACE_NS                                                                                        \
     1000000000u /* for those that are doing something just then: on a busy machine ending takes time */
@@ -302,11 +303,23 @@ static void checkpoint(struct recorder *recorder)
             followed_drain(&recorder->followed[i], &rate);
     counters_write(&recorder->counters);
     writer_flush(recorder->options->writer);
-    recorder->next_ns = clock_monotonic_ns() + recorder->interval_ns;
+    if (recorder->options->written)
+        recorder->options->written(recorder->options->context);
+    recorder->written_ns = clock_monotonic_ns();
+    recorder->next_ns = recorder->written_ns + recorder->interval_ns;
     bool follows = recorder->options->period_ns || recorder->options->heap;
     uint64_t last_ns = follows ? FOLLOWED_NS : LAST_INTERVAL_NS;
     if (!recorder->options->checkpoint_ns)
         recorder->interval_ns = recorder->interval_ns * 2 < last_ns ? recorder->interval_ns * 2 : last_ns;
+}
+
+/* Who looks on need not wait for the next checkpoint. */
+static void hurry(struct recorder *recorder)
+{
+    const struct recorder_options *options = recorder->options;
+    uint64_t soon_ns = recorder->written_ns + WATCHED_NS;
+    if (options->is_watched && soon_ns < recorder->next_ns && options->is_watched(options->context))
+        recorder->next_ns = soon_ns;
 }
 
 static size_t list_descriptors(const struct recorder *recorder, struct pollfd *polled)
@@ -408,6 +421,8 @@ static int patience_ms(struct recorder *recorder, uint64_t now)
         until = recorder->progress_ns;
     if (counters_next_ns(&recorder->counters) < until)
         until = counters_next_ns(&recorder->counters);
+    if (recorder->options->is_watched && now + WATCHED_NS < until)
+        until = now + WATCHED_NS;
     uint64_t wait_ms = until > now ? (until - now) / 1000000u + 1 : 0, rings_ms = empty_rings(recorder);
     return (int)(rings_ms < wait_ms ? rings_ms : wait_ms);
 }
@@ -446,6 +461,7 @@ static int follow_until_end(struct recorder *recorder, struct err *err)
             ask_for_hot(recorder, now);
         tell_progress(recorder, now);
         look_at_counters(recorder, now);
+        hurry(recorder);
         if (now >= recorder->next_ns)
             checkpoint(recorder);
         else

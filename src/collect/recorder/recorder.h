@@ -45,6 +45,9 @@ struct recorder_options {
     uint64_t checkpoint_ns; /* between two checkpoints; 0 = at doubling intervals */
     void *context;          /* for what follows; each may be NULL */
     void (*progress)(void *context, const struct recorder_progress *progress); /* a few times a second */
+    /* Whether somebody looks at what is written: then it is a few times a second, and each time is told. */
+    bool (*is_watched)(void *context);
+    void (*written)(void *context);
     /* Sampling has ended, the program goes on and is waited for; all has been given to the writer. */
     void (*ended)(void *context);
 };

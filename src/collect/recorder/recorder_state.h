@@ -31,6 +31,7 @@ struct recorder {
     struct clock_pair start;
     double first_rate; /* ns per tick at the first checkpoint */
     uint64_t interval_ns, next_ns;
+    uint64_t written_ns;  /* when all that was there was last written */
     uint64_t over_ns;     /* when sampling ends though the program goes on; 0 = it does not */
     uint64_t progress_ns; /* when it is told next */
     bool over;
