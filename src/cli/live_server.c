@@ -50,7 +50,7 @@ static int give_piece(void *context, uint64_t from, struct server_piece *piece)
     wanted = wanted < PIECE_BYTES ? wanted : PIECE_BYTES;
     if (!bytes_reserve(&piece->data, wanted + 1))
         return -1;
-    ssize_t got = pread(living->file, piece->data.data, wanted, (off_t)from);
+    ssize_t got = wanted ? pread(living->file, piece->data.data, wanted, (off_t)from) : 0;
     if (got < 0)
         return -1;
     piece->data.size = (size_t)got;
@@ -72,6 +72,7 @@ static void refresh(void *context)
 static void count_viewers(struct living *living, uint32_t viewers)
 {
     __atomic_store_n(&living->options->board->viewers, viewers, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&living->options->board->looks, 1, __ATOMIC_RELEASE);
     if (viewers && !living->was_seen)
         living->was_seen = write(living->options->news, "", 1) == 1;
 }

@@ -20,6 +20,7 @@
 /* In memory that both share. */
 struct live_board {
     uint32_t viewers; /* the child says how many look on */
+    uint32_t looks;   /* and how often it has looked: that it lives */
     uint32_t ended;   /* the recorder says that the recording is whole */
 };
 

@@ -18,8 +18,9 @@
 #include "cli/message.h"
 #include "cli/rank.h"
 
-#define LOOPBACK  "127.0.0.1"
-#define NEWS_NONE (-1)
+#define LOOPBACK   "127.0.0.1"
+#define NEWS_NONE  (-1)
+#define SILENCE_MS 15000 /* of a child that looks four times a second: it is stopped, or stuck */
 
 /* ---- starting ---- */
 
@@ -142,7 +143,9 @@ static int wait_for_news(const struct live_view *live, int signals, bool for_end
     char bytes[64];
     while (true) {
         struct pollfd polled[] = {{.fd = live->news, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
-        if (poll(polled, 2, -1) < 0 && errno != EINTR)
+        uint32_t looks = __atomic_load_n(&live->board->looks, __ATOMIC_ACQUIRE);
+        int ready = poll(polled, 2, SILENCE_MS);
+        if ((ready < 0 && errno != EINTR) || (ready == 0 && live->board->looks == looks))
             return 0;
         if (polled[1].revents & POLLIN && read(signals, &info, sizeof info) == (ssize_t)sizeof info)
             return (int)info.ssi_signo;

@@ -519,7 +519,10 @@ static int record(struct making *making, struct err *err)
 static int record_run(struct making *making, struct err *err)
 {
     int result = open_all(making, err);
-    int ended_by = result == 0 && making->options->live.wait ? live_view_wait(&making->live) : 0;
+    bool is_first =
+        making->context.rank == RANK_NONE || making->context.rank == 0; /* the others wait for it */
+    bool waits = result == 0 && making->options->live.wait && is_first;
+    int ended_by = waits ? live_view_wait(&making->live) : 0;
     if (ended_by)
         making->run->status = ended_by; /* as of a program that was killed by it */
     else if (result == 0)

@@ -258,9 +258,9 @@ static uint64_t offset_of(struct server_text path)
     const char *at = memmem(path.data, path.size, mark, strlen(mark));
     uint64_t offset = 0;
     for (at = at ? at + strlen(mark) : NULL; at && at < path.data + path.size; at++) {
-        if (*at < '0' || *at > '9' || offset > UINT64_MAX / 100)
+        if (*at < '0' || *at > '9')
             return 0;
-        offset = offset * 10 + (uint64_t)(*at - '0');
+        offset = offset > UINT64_MAX / 100 ? UINT64_MAX : offset * 10 + (uint64_t)(*at - '0');
     }
     return offset;
 }

@@ -34,22 +34,11 @@ class Answer:
         return [data[begin:end].decode() for begin, end in zip(at, at[1:])]
 
 
-class Server:
-    def __init__(self, sonde, *arguments, **options):
-        command = [str(sonde), "view", "--no-browser", *map(str, arguments)]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-        )
-        self.url = self.process.stdout.readline().strip()
-        assert re.fullmatch(r"http://[\w.:\[\]]+:\d+/[0-9a-f]{32}/", self.url), self.process.communicate()[1]
-        parts = urllib.parse.urlsplit(self.url)
-        self.port, self.path = parts.port, parts.path
+class Client:
+    """Asks what serves a page at a port of this machine."""
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.end()
+    def __init__(self, port, path="/"):
+        self.port, self.path = port, path
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
@@ -88,6 +77,24 @@ class Server:
                 deadline = time.monotonic() + PATIENCE
             assert time.monotonic() < deadline, "no event came"
         connection.close()
+
+
+class Server(Client):
+    def __init__(self, sonde, *arguments, **options):
+        command = [str(sonde), "view", "--no-browser", *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        )
+        self.url = self.process.stdout.readline().strip()
+        assert re.fullmatch(r"http://[\w.:\[\]]+:\d+/[0-9a-f]{32}/", self.url), self.process.communicate()[1]
+        parts = urllib.parse.urlsplit(self.url)
+        super().__init__(parts.port, parts.path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.end()
 
     def end(self):
         """Ctrl-C; (exit code, standard error)."""

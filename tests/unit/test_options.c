@@ -20,6 +20,7 @@ struct values {
     int64_t depth;
     int64_t max_size;
     double fraction;
+    const char *live;
     const char *module;
 };
 
@@ -36,6 +37,7 @@ static const struct option options[] = {
     {"depth", 'd', OPTION_NUMBER, "N", offsetof(struct values, depth), NULL, "Deep."},
     {"max-size", 0, OPTION_SIZE, "SIZE", offsetof(struct values, max_size), NULL, "Large."},
     {"fraction", 0, OPTION_REAL, "F", offsetof(struct values, fraction), NULL, "Part."},
+    {"live", 0, OPTION_OPEN, "PORT", offsetof(struct values, live), NULL, "Served."},
     {"module", 'm', OPTION_TARGET, "MODULE", offsetof(struct values, module), NULL, "Module."},
     {NULL},
 };
@@ -86,6 +88,31 @@ static void assert_mistake(const char *line, const char *message)
     assert_int_equal(parsed.result, -1);
     assert_string_equal(parsed.err.text, message);
     done(&parsed);
+}
+
+static void test_a_value_that_need_not_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *value;
+        int left;
+    } cases[] = {{"x", NULL, 1},
+                 {"--live x", "", 1},
+                 {"--live=80 x", "80", 1},
+                 {"--live=true", "", 0},
+                 {"--live=9 --live=no", NULL, 0},
+                 {"--live --tree", "", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct parsed p;
+        parse(&p, &look, cases[i].line);
+        assert_int_equal(p.result, 0);
+        assert_int_equal(p.argc, cases[i].left);
+        if (cases[i].value)
+            assert_string_equal(p.values.live, cases[i].value);
+        else
+            assert_null(p.values.live);
+        done(&p);
+    }
 }
 
 static void test_values_of_every_kind(void **state)
@@ -301,6 +328,7 @@ static void test_a_later_source_replaces_a_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_value_that_need_not_be),
         cmocka_unit_test(test_values_of_every_kind),
         cmocka_unit_test(test_defaults_stay),
         cmocka_unit_test(test_the_last_wins),

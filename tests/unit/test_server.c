@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "query/opened.h"
+#include "show/peer_user.h"
 #include "show/server_reply.h"
 #include "show/server_request.h"
 
@@ -94,6 +96,92 @@ static void test_questions_are_answered(void **state)
     assert_int_equal(reply_at(NULL, "GET /" TOKEN "/events HTTP/1.1\r\n" HOST "\r\n", &out), SERVER_STREAM);
     assert_non_null(strstr((char *)out.data, "text/event-stream"));
     bytes_clear(&out);
+}
+
+static int give_piece(void *context, uint64_t from, struct server_piece *piece)
+{
+    const char *whole = context;
+    piece->size = strlen(whole);
+    piece->run = "today";
+    piece->is_live = true;
+    if (from < piece->size)
+        bytes_put_text(&piece->data, whole + from);
+    return 0;
+}
+
+/* What the site says to a process of its own user, or of another. */
+static int ask_live(const char *path, bool is_own_user, struct bytes *out)
+{
+    char text[256];
+    struct opened *opened = calloc(1, sizeof *opened);
+    struct server_request request;
+    struct server_site site = {
+        .token = TOKEN, .opened = opened, .piece = give_piece, .context = (void *)"abcdef"};
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\n" HOST "\r\n", path);
+    assert_int_equal(server_request_read(text, strlen(text), &request), SERVER_REQUEST_WHOLE);
+    request.is_own_user = is_own_user;
+    bytes_reset(out);
+    server_reply_make(&site, &request, out);
+    bytes_put_u8(out, 0);
+    free(opened);
+    return status_of(out);
+}
+
+static void test_a_run_is_given_in_pieces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool is_own_user;
+        int status;
+        const char *body;
+    } cases[] = {
+        {"/recording", true, 200, "abcdef"},
+        {"/recording?from=0", true, 200, "abcdef"},
+        {"/recording?from=4", true, 200, "ef"},
+        {"/recording?from=6", true, 200, ""},
+        {"/recording?from=18446744073709551615", true, 200, ""},
+        {"/recording?from=99999999999999999999999", true, 200, ""},
+        {"/recording?from=-1", true, 200, "abcdef"},
+        {"/" TOKEN "/recording?from=5", false, 200, "f"},
+        {"/recording?from=0", false, 403, NULL},
+        {"/", false, 403, NULL},
+        {"/recordings", true, 404, NULL},
+        {"/../etc/passwd", true, 404, NULL},
+    };
+    struct bytes out = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(ask_live(cases[i].path, cases[i].is_own_user, &out), cases[i].status);
+        if (!cases[i].body)
+            continue;
+        assert_string_equal(strstr((char *)out.data, "\r\n\r\n") + 4, cases[i].body);
+        assert_non_null(
+            strstr((char *)out.data, "X-Sonde-Run: today\r\nX-Sonde-Size: 6\r\nX-Sonde-Live: 1\r\n"));
+    }
+    bytes_clear(&out);
+}
+
+static void test_whose_connection_it_is(void **state)
+{
+    (void)state;
+    static const char table[] =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+        "   0: 0100007F:1F96 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0\n"
+        "   1: 0100007F:1F96 0100007F:C001 01 00000000:00000000 00:00000000 00000000     7        0 2 1 0\n"
+        " 123: 0100007F:C001 0100007F:1F96 01 00000000:00000000 00:00000000 00000000  1000        0 3 1 0\n"
+        "   3: 0100007F:C002 0100007F:1F96 06 00000000:00000000 03:00000F5E 00000000     0        0 0 3 0\n";
+    const uint32_t here = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(0x1f96), .sin_addr = {here}};
+    struct sockaddr_in client = {.sin_family = AF_INET, .sin_port = htons(0xc001), .sin_addr = {here}};
+    const struct sockaddr *far = (struct sockaddr *)&client, *near = (struct sockaddr *)&server;
+    uint32_t user = 0;
+    assert_true(peer_user_find(table, far, near, &user));
+    assert_int_equal(user, 1000);
+    client.sin_port = htons(0xc002); /* closed: nobody's */
+    assert_false(peer_user_find(table, far, near, &user));
+    client.sin_port = htons(0xc003);
+    assert_false(peer_user_find(table, far, near, &user));
+    assert_false(peer_user_find("", far, near, &user));
 }
 
 static void test_others_are_refused(void **state)
@@ -205,6 +293,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_has_the_token_gets_the_page),
         cmocka_unit_test(test_questions_are_answered),
+        cmocka_unit_test(test_a_run_is_given_in_pieces),
+        cmocka_unit_test(test_whose_connection_it_is),
         cmocka_unit_test(test_others_are_refused),
         cmocka_unit_test(test_beyond_this_machine_addresses_are_hosts),
         cmocka_unit_test(test_wrong_ways),
