@@ -17,7 +17,7 @@ TICKING = """
     import os, sys, time
 
     def tick():
-        return sum(range(5000))
+        return sum(range(5000)) + len(bytes(100000))
 
     while not os.path.exists("stop"):
         tick()
