@@ -1,4 +1,4 @@
-"""include/sonde/zones.h: what programs and libraries in C, C++ and Fortran tell, and how it nests with Python."""
+"""include/sonde/zones.h: what C, C++ and Fortran tell, in programs of their own and nested with Python."""
 
 import shutil
 import subprocess
