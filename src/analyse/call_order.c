@@ -39,6 +39,7 @@ static bool joins_last(struct building *building, const struct time_order_row *r
     if ((uint64_t)column_of(building, last->start_ns) != (uint64_t)column_of(building, row->start_ns))
         return false;
     last->end_ns = row->end_ns;
+    last->calls++;
     if (size_ns > building->levels[row->depth].longest_ns) {
         building->levels[row->depth].longest_ns = size_ns;
         last->code = row->code;
@@ -49,7 +50,7 @@ static bool joins_last(struct building *building, const struct time_order_row *r
 static bool add(struct building *building, const struct call_event_row *event)
 {
     const struct time_order_row row = {event->start_ns, event->end_ns,
-                                       building->recording->nodes[event->node].code, building->depth};
+                                       building->recording->nodes[event->node].code, building->depth, 1};
     if (joins_last(building, &row))
         return true;
     uint64_t size_ns = row.end_ns - row.start_ns;

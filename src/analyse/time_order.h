@@ -20,6 +20,7 @@ struct time_order_row {
     uint64_t start_ns, end_ns;
     uint32_t code;
     uint32_t depth; /* 0 = outermost */
+    uint32_t calls; /* of which it is the picture; 0 = of none, but of samples */
 };
 
 /* Rows by depth, then start. Owned. */

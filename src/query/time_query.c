@@ -27,6 +27,9 @@ static void put_rows(struct answer *answer, const struct time_order *order, uint
     uint32_t *code = answer_numbers(answer, "code", order->count);
     for (uint32_t i = 0; code && i < order->count; i++)
         code[i] = order->rows[i].code;
+    uint32_t *calls = answer_numbers(answer, "calls", order->count);
+    for (uint32_t i = 0; calls && i < order->count; i++)
+        calls[i] = order->rows[i].calls;
 }
 
 int time_query(struct opened *opened, struct opened_recording *row, const struct request *request,

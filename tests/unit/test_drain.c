@@ -21,7 +21,8 @@ static const struct arena_limits limits = {.threads = 8,
                                            .text_bytes = 4096,
                                            .lines = 256,
                                            .line_blocks = 16,
-                                           .line_calls = 64};
+                                           .line_calls = 64,
+                                           .log_words = 256};
 
 struct scribbler {
     uint32_t *words;

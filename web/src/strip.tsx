@@ -77,7 +77,7 @@ function useCourse(recording: Recording, shown: { value: Course | null }, ...nam
 function useActivity(recording: Recording): void {
   useEffect(() => {
     const all = whole(recording);
-    if (!all || !recording.summary.timed) return;
+    if (!all || !recording.summary.timed || !recording.summary.sampled) return;
     const columns = Math.round(Math.min(innerWidth, Math.max(60, (all[1] - all[0]) / COLUMN_NS)));
     const chosen = { thread: thread.value, process: process.value, idle: idle.value, modules: modules.value.join("\n") };
     let current = true;
@@ -382,11 +382,11 @@ function Drawn({ all, timed, ranged }: DrawnProps): JSX.Element {
 
 export function Strip({ recording }: { recording: Recording }): JSX.Element {
   const all = whole(recording);
-  const { timed, memory: ofMemory } = recording.summary;
+  const { timed, sampled, memory: ofMemory } = recording.summary;
   const levels = ["rss", "pss", "uss"];
   useActivity(recording);
   useCourse(recording, cpu, "cpu");
   useCourse(recording, memory, ...(ofMemory ? ["heap", ...levels] : [...levels, "heap"]));
-  if (all) return <Drawn all={all} timed={timed} ranged={timed || ofMemory} />;
-  return <footer class="strip none hint">Sums were recorded, not one time after the other, so there is no run over time to show; sonde record keeps the times.</footer>;
+  if (all) return <Drawn all={all} timed={timed && sampled} ranged={timed || ofMemory} />;
+  return <footer class="strip none hint">Sums were recorded, not one time after the other, so there is no run over time to show; sonde record and sonde trace --timeline keep the times.</footer>;
 }

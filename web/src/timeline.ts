@@ -35,6 +35,8 @@ export interface Found {
   size: Amount;
   /** Of the run. */
   share: Share;
+  /** That are drawn as one; 0 = it is no call. */
+  calls: number;
   /** It goes on beyond what was asked for. */
   isCut: boolean;
 }
@@ -202,12 +204,14 @@ export class Timeline {
   }
 
   private foundIn(track: Track, rectangle: number): Found {
-    const { code, start, size, share } = track.layout!;
+    const { code, start, size, share, calls } = track.layout!;
     const [first, last] = this.options.whole;
     const [begin, end] = [start[rectangle], start[rectangle] + size[rectangle]];
     const known = track.known!;
-    const isCut = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
-    return { track, code: code[rectangle], start: begin, size: size[rectangle], share: share[rectangle], isCut };
+    const meetsEdge = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
+    const isCut = meetsEdge && track.kind !== "calls"; // those come with their own times
+    const [length, part, crowded] = [size[rectangle], share[rectangle], calls[rectangle]];
+    return { track, code: code[rectangle], start: begin, size: length, share: part, calls: crowded, isCut };
   }
 
   private valueAt(event: MouseEvent): number {

@@ -5,12 +5,13 @@ import { noAmounts, noShares, type Amount, type Amounts, type Answer, type Share
 import { css, pixel, regionColor, textOn } from "./colors";
 import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./counters";
 import type { Request } from "./engine";
+import { count } from "./numbers";
 import type { Counter, Figures, Process, Recording, Thread } from "./recording";
 import type { Band, Layout, Rectangles, Window } from "./rectangles";
 import { background, lookOf, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 
-export type KindName = "process" | "counter" | "region" | "thread";
+export type KindName = "process" | "counter" | "region" | "thread" | "calls";
 
 export interface Track {
   kind: KindName;
@@ -33,6 +34,8 @@ export interface Track {
 /** Rectangles, and which part of the run each lasts. */
 export interface TimedLayout extends Layout {
   share: Shares;
+  /** Of how many calls each is the picture: more than one where they are too short to be drawn apart; 0 where samples are. */
+  calls: Uint32Array;
 }
 
 /** A counter: the smallest and the largest value of each column of time; NaN where nothing is known. */
@@ -96,6 +99,7 @@ const EMPTY: TimedLayout = {
   size: noAmounts(),
   share: noShares(),
   code: new Uint32Array(0),
+  calls: new Uint32Array(0),
 };
 
 function levelsOf(track: Track): number {
@@ -126,6 +130,11 @@ function threadBand(track: Track, { recording, window, top }: Place): Band {
     top: top + LANE,
     height: levelsOf(track) * ROW,
   };
+}
+
+/** Single calls: of what the thread did besides nothing is known. */
+function callsBand(track: Track, place: Place): Band {
+  return { ...threadBand(track, place), top: place.top };
 }
 
 /** Regions have colours by their names. */
@@ -161,7 +170,13 @@ export function decodeTimed(answer: Answer): TimedLayout {
     size: answer.amounts("total"),
     share: answer.shares("share"),
     code: answer.numbers("code"),
+    calls: answer.numbers("calls"),
   };
+}
+
+/** What to say of calls that are drawn as one. */
+export function crowd(calls: number): [string, string][] {
+  return calls > 1 ? [["calls", `${count(calls)}, too short to be drawn apart; the longest is this`]] : [];
 }
 
 function takeLayout(track: Track, answer: Answer, window: Window): void {
@@ -274,6 +289,16 @@ export const KINDS: Record<KindName, Kind> = {
     draw: (track, place) => place.rectangles.band(regionBand(track, place)),
     band: regionBand,
   },
+  calls: {
+    asks: true,
+    height: (track) => levelsOf(track) * ROW + GAP,
+    requests: ({ thread }, { from, to }, columns) => [
+      { ask: "time", thread, from_ns: Math.floor(from), to_ns: Math.ceil(to), columns },
+    ],
+    take: (track, [answer], window) => takeLayout(track, answer, window),
+    draw: (track, place) => place.rectangles.band(callsBand(track, place)),
+    band: callsBand,
+  },
   thread: {
     asks: true,
     height: (track) => LANE + levelsOf(track) * ROW + GAP,
@@ -339,9 +364,9 @@ const FEW_THREADS = 4;
 /** Counters of a process, then its threads, below it; those of a single process need no heading. Without times there is
  *  nothing of threads to show. */
 export function tracksOf(recording: Recording): Track[] {
-  const { processes, threads, counters, timed } = recording.summary;
+  const { processes, threads, counters, timed, sampled } = recording.summary;
   const threadTrack = ({ id, process, name, tid }: Thread): Track => ({
-    ...blank("thread", process, id),
+    ...blank(sampled ? "thread" : "calls", process, id),
     title: name || "thread",
     detail: String(tid),
     limit: threads.length <= FEW_THREADS || id === threads[0].id ? SOME_LEVELS : FEW_LEVELS,

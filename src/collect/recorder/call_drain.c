@@ -74,11 +74,12 @@ static void close_all(struct call_drain *drain, const struct call_drain_ids *ids
         for (uint32_t i = row->depth; i-- > 0;) {
             const struct call_event_row event = {row->open[i].start_ns, now_ns, ids->threads[thread],
                                                  ids->nodes[row->open[i].node].id};
+            row->open[i].is_written = true;
             if (event.end_ns > event.start_ns)
                 writer_call_event(ids->writer, &event);
-            row->open[i].is_written = true;
-            drain->written++;
-            drain->cut++;
+            drain->written += event.end_ns > event.start_ns;
+            drain->cut += event.end_ns > event.start_ns;
+            drain->late += event.end_ns <= event.start_ns;
         }
     }
 }
@@ -191,12 +192,17 @@ static void go_to(struct call_drain *drain, const struct call_drain_ids *ids, ui
         go_far(drain, ids, drain->thread, node, now_ns);
 }
 
-/* Calls that ended unseen end where they were last seen; those that began unseen will begin with the next word. */
+/* Calls that ended unseen end where they were last seen, unless they had only just begun; those that began unseen will
+ * begin with the next word. */
 static void take_gap(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t floor)
 {
     struct call_drain_thread *row = &drain->threads[drain->thread];
     uint32_t common = find_common(drain, row, find_path(drain, ids, floor));
-    drain->cut += row->depth - common;
+    while (row->depth > common && row->open[row->depth - 1].start_ns >= row->last_ns) {
+        drain->unseen += !row->open[row->depth - 1].is_written;
+        row->depth--;
+    }
+    drain->cut += row->depth > common ? row->depth - common : 0;
     while (row->depth > common)
         leave(drain, ids, drain->thread, row->last_ns);
     drain->how = CALL_DRAIN_FOUND;
@@ -328,6 +334,7 @@ void call_drain_tell(const struct call_drain *drain, const struct arena_view *vi
     uint64_t before = drain->is_closed && drain->lost_before_closed < lost ? drain->lost_before_closed : lost;
     uint64_t late = drain->late + (lost - before);
     before -= drain->found < before ? drain->found : before;
+    before += drain->unseen;
     say_thinned(drain, say, context);
     say(context, before, true,
         "calls are not on the timeline because the recorder could not keep up; they are counted and timed in "

@@ -50,7 +50,7 @@ struct call_drain {
     uint64_t thin_ns; /* shorter calls are left out; the longest that it ever was */
     bool is_closed;
     uint64_t lost_before_closed;
-    uint64_t begun, carried, found, cut, thinned, late, written;
+    uint64_t begun, carried, found, unseen, cut, thinned, late, written;
     uint64_t senseless_words;
     bool out_of_memory;
 };

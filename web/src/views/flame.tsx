@@ -21,7 +21,7 @@ import { arrangement, ask, color, cutoff, dark, fold, levels, matches, modules, 
 import { recording as shownRecording, selected, selection, thread, upwards, zoomed } from "../state";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip, type TipWords } from "../tip";
-import { decodeTimed, type TimedLayout } from "../tracks";
+import { crowd, decodeTimed, type TimedLayout } from "../tracks";
 import type { ViewProps } from "../views";
 import { useZoom, zoomedIn, zoomText } from "../zoom";
 
@@ -315,8 +315,10 @@ function timeFigures(recording: Recording, layout: TimeLayout, rectangle: number
   const { codes, summary } = recording;
   const [code, start, size] = [layout.code[rectangle], layout.start[rectangle], layout.size[rectangle]];
   const isCut =
-    start <= Math.max(layout.known[0], summary.begin_ns + 1) || start + size >= Math.min(layout.known[1], summary.end_ns);
+    summary.sampled &&
+    (start <= Math.max(layout.known[0], summary.begin_ns + 1) || start + size >= Math.min(layout.known[1], summary.end_ns));
   const figures: [string, string][] = [
+    ...crowd(layout.calls[rectangle]),
     ["lasts", isCut ? `at least ${time(size)}` : `${time(size)} · ${perCent(layout.share[rectangle])} of the run`],
     ["from", distance(summary.begin_ns, start)],
   ];

@@ -12,7 +12,7 @@ import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, ran
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
-import { isOpen, regionName, type Reading, type Track } from "../tracks";
+import { crowd, isOpen, regionName, type Reading, type Track } from "../tracks";
 import type { ViewProps } from "../views";
 
 function describeReading({ summary }: Recording, { counter, from, least, most }: Reading, event: MouseEvent): void {
@@ -30,6 +30,7 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
   if ("counter" in found) return describeReading(recording, found, event);
   const { codes } = recording;
   const figures: [string, string][] = [
+    ...crowd(found.calls),
     found.isCut
       ? ["lasts", `at least ${time(found.size)}`]
       : ["lasts", `${time(found.size)} (${perCent(found.share)} of the run)`],
@@ -116,7 +117,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
         return ask({ recording: latest.current.number, idle, own, modules, ...request });
       },
       onHover: (found, event) => describe(latest.current, found, event),
-      onChoose: (found) => (selected.value = found?.track.kind === "thread" ? found.code : 0),
+      onChoose: (found) => (selected.value = found && found.track.kind !== "region" ? found.code : 0),
       onRange: (chosen) => (range.value = chosen),
       onLayout: (now) => {
         setPlaced(now);
