@@ -8,6 +8,7 @@
 #include "analyse/labels.h"
 #include "analyse/node_table.h"
 #include "analyse/own_code.h"
+#include "analyse/region_spans.h"
 #include "analyse/tree.h"
 #include "base/err.h"
 
@@ -16,11 +17,12 @@ struct moving {
     const struct recording *from;
     struct recording *into;
     struct node_table table;
-    uint32_t *place;        /* by old node: what stands for it; 0 = nothing does */
-    uint32_t *outermost;    /* by old node */
-    bool *is_hidden;        /* by old node */
-    bool *is_taken;         /* by old node: it stands in a chosen module, or below one that does */
-    const bool *in_modules; /* by code */
+    uint32_t *place;                  /* by old node: what stands for it; 0 = nothing does */
+    uint32_t *outermost;              /* by old node */
+    bool *is_hidden;                  /* by old node */
+    bool *is_taken;                   /* by old node: it stands in a chosen module, or below one that does */
+    const bool *in_modules;           /* by code */
+    const struct region_spans *spans; /* NULL = all time */
     bool own;
 };
 
@@ -128,8 +130,15 @@ static bool is_kept(const struct moving *moving, uint32_t old)
     return !moving->is_hidden[old] || (!moving->place[old] && moving->outermost[old] == old);
 }
 
+static bool is_in_region(const struct moving *moving, uint32_t thread, uint64_t time_ns)
+{
+    return !moving->spans || region_spans_has(moving->spans, thread, time_ns);
+}
+
 static int move_calls(struct moving *moving)
 {
+    if (moving->spans)
+        return 0;
     for (uint32_t i = 0; i < moving->from->calls_count; i++) {
         struct call_row row = moving->from->calls[i];
         uint32_t old = row.node;
@@ -160,7 +169,8 @@ static int move_samples(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->samples_count; i++) {
         struct sample_row row = moving->from->samples[i];
-        row.state |= moving->is_taken[row.node] ? 0 : SAMPLE_LEFT_OUT;
+        bool stays = moving->is_taken[row.node] && is_in_region(moving, row.thread, row.time_ns);
+        row.state |= stays ? 0 : SAMPLE_LEFT_OUT;
         if (move_row(moving, row.node, &row.node) < 0 ||
             recording_add_sample(moving->into, &row) == UINT32_MAX)
             return -1;
@@ -200,7 +210,7 @@ static int move_heap_rows(struct moving *moving, const uint32_t *of_node, bool *
 static int move_heap(struct moving *moving)
 {
     struct err err = {0};
-    if (!moving->from->heap_count)
+    if (!moving->from->heap_count || moving->spans)
         return 0;
     bool *kept = heap_kept_rows(moving->from, &err);
     uint32_t *of_node = kept ? places_of_heap(moving) : NULL;
@@ -215,7 +225,8 @@ static int move_allocations(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->allocations_count; i++) {
         struct allocation_row row = moving->from->allocations[i];
-        if (row.allocator != HEAP_FREE && !moving->is_taken[row.node])
+        bool stays = moving->is_taken[row.node] && is_in_region(moving, row.thread, row.time_ns);
+        if (row.allocator != HEAP_FREE && !stays)
             continue;
         if (move_row(moving, row.node, &row.node) < 0 ||
             recording_add_allocation(moving->into, &row) == UINT32_MAX)
@@ -225,14 +236,19 @@ static int move_allocations(struct moving *moving)
 }
 
 struct choice {
-    const bool *in_modules; /* by code */
-    bool is_all;            /* no module is chosen: what has no stack stays, too */
+    const bool *in_modules;           /* by code */
+    const struct region_spans *spans; /* NULL = all time */
+    bool is_all;                      /* no module is chosen: what has no stack stays, too */
     bool own;
 };
 
 static int move_stacks(const struct recording *from, const struct choice *choice, struct recording *into)
 {
-    struct moving moving = {.from = from, .into = into, .in_modules = choice->in_modules, .own = choice->own};
+    struct moving moving = {.from = from,
+                            .into = into,
+                            .in_modules = choice->in_modules,
+                            .spans = choice->spans,
+                            .own = choice->own};
     size_t count = (size_t)from->nodes_count + 1;
     moving.place = calloc(count, sizeof *moving.place);
     moving.outermost = calloc(count, sizeof *moving.outermost);
@@ -294,6 +310,8 @@ static struct recording without_stacks(const struct recording *whole)
 
 static int move_lines(const struct recording *whole, const struct choice *choice, struct recording *into)
 {
+    if (choice->spans)
+        return 0;
     for (uint32_t i = 0; i < whole->lines_count; i++)
         if (choice->in_modules[whole->lines[i].code] &&
             recording_add_line(into, &whole->lines[i]) == UINT32_MAX)
@@ -324,9 +342,28 @@ static int move_all(const struct recording *whole, const struct choice *choice, 
 {
     if (move_stacks(whole, choice, into) < 0 || move_lines(whole, choice, into) < 0)
         return -1;
-    if (whole->functions_count && !tree_is_sampled(whole) && move_flat(whole, choice, into, err) < 0)
+    if (whole->functions_count && !choice->spans && !tree_is_sampled(whole) &&
+        move_flat(whole, choice, into, err) < 0)
         return -1;
     return recording_compact_calls(into, err);
+}
+
+static int move_chosen(const struct recording *whole, struct chosen_by by, struct recording *into,
+                       struct err *err)
+{
+    struct region_spans spans = {0};
+    bool is_region = by.region && *by.region;
+    if (is_region && region_spans_build(whole, by.region, &spans, err) < 0)
+        return -1;
+    bool *in_modules = codes_in(whole, by.modules);
+    const struct choice choice = {.in_modules = in_modules,
+                                  .spans = is_region ? &spans : NULL,
+                                  .is_all = !by.modules || !*by.modules,
+                                  .own = by.own};
+    int result = in_modules && recording_init(into, err) == 0 ? move_all(whole, &choice, into, err) : -1;
+    free(in_modules);
+    region_spans_clear(&spans);
+    return result;
 }
 
 int chosen_build(const struct recording *whole, struct chosen_by by, struct chosen *chosen, struct err *err)
@@ -336,27 +373,33 @@ int chosen_build(const struct recording *whole, struct chosen_by by, struct chos
     into->functions_count = into->edges_count = 0;
     if (!whole->codes_count)
         return 0;
-    bool *in_modules = codes_in(whole, by.modules);
-    const struct choice choice = {in_modules, !by.modules || !*by.modules, by.own};
-    int result = in_modules ? recording_init(into, err) : -1;
-    if (result == 0)
-        result = move_all(whole, &choice, into, err);
-    free(in_modules);
-    if (result == 0)
+    if (move_chosen(whole, by, into, err) == 0)
         return 0;
     chosen_clear(chosen);
     return err_set(err, "not enough memory for the chosen part of the recording");
 }
 
+static void free_stacks(struct recording *recording)
+{
+    free(recording->nodes);
+    free(recording->calls);
+    free(recording->samples);
+    free(recording->call_events);
+    free(recording->lines);
+    free(recording->line_memory);
+    free(recording->heap);
+    free(recording->allocations);
+}
+
 void chosen_clear(struct chosen *chosen)
 {
-    free(chosen->recording.nodes);
-    free(chosen->recording.calls);
-    free(chosen->recording.samples);
-    free(chosen->recording.call_events);
-    free(chosen->recording.lines);
-    free(chosen->recording.line_memory);
-    free(chosen->recording.heap);
-    free(chosen->recording.allocations);
+    free_stacks(&chosen->recording);
+    *chosen = (struct chosen){0};
+}
+
+void chosen_take(struct chosen *chosen, struct recording *whole)
+{
+    free_stacks(whole);
+    *whole = chosen->recording;
     *chosen = (struct chosen){0};
 }

@@ -6,6 +6,9 @@
  * lines stay where their function is in one of the modules. A sample that is left out keeps its place in time
  * (SAMPLE_LEFT_OUT), so that nothing seems to have lasted into it.
  *
+ * Stacks can be chosen by region: those seen or allocated in a thread while it was in a region of that name. Calls, lines
+ * and what is known of the heap were added up over time, and no region is known of them: they are left out.
+ *
  * Frames of libraries can be left out; C and native frames go with the frame that called them. The time of what is left
  * out goes to the caller. A stack that has no other frames keeps its outermost one, so that no time is lost.
  *
@@ -23,6 +26,7 @@ struct err;
 
 struct chosen_by {
     const char *modules; /* names, a line for each; NULL or "" = all */
+    const char *region;  /* a name; NULL or "" = all */
     bool own;            /* without the frames of libraries */
 };
 
@@ -34,6 +38,8 @@ struct chosen {
 
 int chosen_build(const struct recording *whole, struct chosen_by by, struct chosen *chosen, struct err *err);
 void chosen_clear(struct chosen *chosen);
+/* The whole recording becomes its part, and `chosen` empty. */
+void chosen_take(struct chosen *chosen, struct recording *whole);
 
 /* Whether any function lies in one of the modules. */
 bool chosen_has_module(const struct recording *recording, const char *modules);

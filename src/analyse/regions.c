@@ -1,5 +1,6 @@
 #include "analyse/regions.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "analyse/region_walk.h"
@@ -8,12 +9,34 @@
 #include "base/err.h"
 #include "store/recording.h"
 
+#define PARTS_MAX (16u << 20) /* regions of processes that are compared; of more the sums are shown alone */
+
+/* What a region took in one process. */
+struct part {
+    bool ran;
+    uint64_t total_ns;
+};
+
 struct summing {
     const struct recording *recording;
     const struct selection *selection;
     struct regions_row *rows; /* by region */
     uint32_t *first;          /* by region: the first one of its name; files that are merged have their own */
+    struct part *parts;       /* by region, then process; NULL unless there are several */
 };
+
+static struct part *part_of(const struct summing *summing, uint32_t region, uint32_t process)
+{
+    return &summing->parts[(size_t)region * summing->recording->processes_count + process];
+}
+
+static void add_part(struct summing *summing, const struct region_span *span)
+{
+    uint32_t process = summing->recording->threads[span->thread].process;
+    struct part *part = part_of(summing, summing->first[span->region], process);
+    part->ran = true;
+    part->total_ns += span->end_ns - span->outer_begin_ns;
+}
 
 static void add(const struct region_span *span, void *context)
 {
@@ -32,6 +55,8 @@ static void add(const struct region_span *span, void *context)
     if (!span->closes)
         return;
     row->total_ns += span->end_ns - span->outer_begin_ns;
+    if (summing->parts)
+        add_part(summing, span);
     row->growth =
         (int64_t)((uint64_t)row->growth + (uint64_t)span->end_value - (uint64_t)span->outer_begin_value);
 }
@@ -44,12 +69,35 @@ static int by_time(const void *left, const void *right)
     return (a->region > b->region) - (a->region < b->region);
 }
 
-static void keep_those_that_ran(struct regions *regions, uint32_t all)
+static void compare_processes(const struct summing *summing, struct regions_row *row)
 {
-    for (uint32_t i = 1; i < all; i++) {
-        regions->rows[i].region = i;
-        if (regions->rows[i].count)
-            regions->rows[regions->count++] = regions->rows[i];
+    for (uint32_t i = 0; i < summing->recording->processes_count; i++) {
+        const struct part *part = part_of(summing, row->region, i);
+        if (!part->ran)
+            continue;
+        if (!row->processes || part->total_ns < row->least_process_ns) {
+            row->least_process = i;
+            row->least_process_ns = part->total_ns;
+        }
+        if (!row->processes || part->total_ns > row->most_process_ns) {
+            row->most_process = i;
+            row->most_process_ns = part->total_ns;
+        }
+        row->processes++;
+    }
+}
+
+static void keep_those_that_ran(const struct summing *summing, struct regions *regions)
+{
+    regions->rows = summing->rows;
+    for (uint32_t i = 1; i < summing->recording->regions_count; i++) {
+        struct regions_row *row = &summing->rows[i];
+        row->region = i;
+        if (!row->count)
+            continue;
+        if (summing->parts)
+            compare_processes(summing, row);
+        regions->rows[regions->count++] = *row;
     }
     qsort(regions->rows, regions->count, sizeof *regions->rows, by_time);
 }
@@ -64,30 +112,38 @@ static void find_first(const struct recording *recording, uint32_t *of_name, uin
     }
 }
 
+static int make_room(struct summing *summing, struct err *err)
+{
+    size_t regions = (size_t)summing->recording->regions_count + 1,
+           processes = summing->recording->processes_count;
+    summing->rows = calloc(regions, sizeof *summing->rows);
+    summing->first = calloc(regions, sizeof *summing->first);
+    uint32_t *of_name = calloc((size_t)summing->recording->strings.count + 1, sizeof *of_name);
+    if (processes > 2 && regions * processes <= PARTS_MAX)
+        summing->parts = calloc(regions * processes, sizeof *summing->parts);
+    bool has_room = summing->rows && summing->first && of_name;
+    if (has_room)
+        find_first(summing->recording, of_name, summing->first);
+    free(of_name);
+    return has_room ? 0 : err_set(err, "out of memory while adding regions up");
+}
+
 int regions_build(const struct recording *recording, const struct selection *selection,
                   struct regions *regions, struct err *err)
 {
+    struct timeline_axis axis = series_whole_axis(recording);
     struct summing summing = {.recording = recording, .selection = selection};
-    *regions = (struct regions){0};
-    summing.rows = calloc((size_t)recording->regions_count + 1, sizeof *summing.rows);
-    summing.first = calloc((size_t)recording->regions_count + 1, sizeof *summing.first);
-    uint32_t *of_name = calloc((size_t)recording->strings.count + 1, sizeof *of_name);
-    int result = -1;
-    if (!summing.rows || !summing.first || !of_name) {
-        err_set(err, "out of memory while adding regions up");
-    } else {
-        find_first(recording, of_name, summing.first);
-        result = region_walk_each(recording, 0, series_whole_axis(recording).end_ns, add, &summing, err);
-    }
-    free(of_name);
-    free(summing.first);
-    if (result < 0) {
+    *regions = (struct regions){.run_ns = axis.end_ns - axis.begin_ns};
+    int result = make_room(&summing, err);
+    if (result == 0)
+        result = region_walk_each(recording, 0, axis.end_ns, add, &summing, err);
+    if (result == 0)
+        keep_those_that_ran(&summing, regions);
+    else
         free(summing.rows);
-        return -1;
-    }
-    regions->rows = summing.rows;
-    keep_those_that_ran(regions, recording->regions_count);
-    return 0;
+    free(summing.first);
+    free(summing.parts);
+    return result;
 }
 
 void regions_clear(struct regions *regions)

@@ -18,13 +18,17 @@ struct regions_row {
     uint64_t total_ns;          /* summed over threads */
     uint64_t self_ns;           /* without the regions inside */
     uint64_t least_ns, most_ns; /* of one time */
-    int64_t growth;             /* of what was measured, from its begins to its ends */
-    int64_t most;               /* the largest value of either */
+    uint32_t processes;         /* that ran it, where there are several; the least and the most of one: */
+    uint32_t least_process, most_process;
+    uint64_t least_process_ns, most_process_ns;
+    int64_t growth; /* of what was measured, from its begins to its ends */
+    int64_t most;   /* the largest value of either */
 };
 
 struct regions {
     struct regions_row *rows; /* those that ran, the longest first */
     uint32_t count;
+    uint64_t run_ns; /* how long the whole run was, to compare with; 0 = unknown */
 };
 
 /* Of the selection's threads (NULL = all); its range and region are not looked at. */

@@ -14,6 +14,7 @@
 struct values {
     const char *format, *output;
     const char *measure, *range;
+    struct selection_part part;
     bool function, nolineno, full_filenames;
     bool threads, idle, gil;
     bool upward, internals;
@@ -38,6 +39,7 @@ static int run(void *given, int argc, char **argv)
     struct conversion conversion = {
         .format = conversion_find(values->format, values->output),
         .selection = {.idle = values->idle, .gil = values->gil},
+        .part = values->part,
         .frames = {.function = values->function,
                    .no_lines = values->nolineno,
                    .full_filenames = values->full_filenames},
@@ -72,6 +74,7 @@ static const struct option options[] = {
     {"What of it", .kind = OPTION_HEADING},
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
+    SELECTION_OPTIONS_PART(struct values),
     {"Which samples", .kind = OPTION_HEADING},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Those of idle threads, too."},
     {"gil", 'g', OPTION_FLAG, NULL, FIELD(gil), NULL, "Only those of threads that held the GIL."},

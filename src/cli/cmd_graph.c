@@ -26,6 +26,7 @@
 struct graph_values {
     const char *output, *format;
     const char *measure, *range;
+    struct selection_part part;
     double node_threshold, edge_threshold;
     const char *root, *leaf;
     int64_t depth;
@@ -70,6 +71,7 @@ static const struct option options[] = {
      "Leave out calls that take less of the total time than this."},
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
+    SELECTION_OPTIONS_PART(struct graph_values),
     {"root", 'z', OPTION_TEXT, "GLOB", FIELD(root), NULL,
      "Only what these functions call, directly or not. Names are module:line:function."},
     {"leaf", 'l', OPTION_TEXT, "GLOB", FIELD(leaf), NULL,
@@ -247,6 +249,8 @@ static int read_source(const struct graph_values *values, int argc, char **argv,
     if (native_stacks_name(&source->recording, false, err) != 0)
         return -1;
     if (selection_options_choose(values->measure, values->range, &source->recording, &selection, err) != 0)
+        return -1;
+    if (selection_options_narrow(&values->part, &source->recording, err) != 0)
         return -1;
     if (callgraph_build(&source->recording, &selection, &source->graph, err) != 0)
         return -1;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/chosen.h"
 #include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
+#include "analyse/regions.h"
 #include "analyse/series.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -26,10 +26,11 @@
 #include "store/recording.h"
 
 struct values {
-    struct option_list sort, restrictions, modules;
+    struct option_list sort, restrictions;
+    struct selection_part part;
     bool reverse;
     const char *limit;
-    bool callers, callees, tree, bottom_up;
+    bool callers, callees, tree, bottom_up, regions;
     double min_percent;
     int64_t depth;
     const char *by;
@@ -64,6 +65,9 @@ static const struct option options[] = {
     {"tree", 't', OPTION_FLAG, NULL, FIELD(tree), NULL, "Show the call tree from the program down."},
     {"bottom-up", 'b', OPTION_FLAG, NULL, FIELD(bottom_up), NULL,
      "Show the costliest functions, each with its chains of callers."},
+    {"regions", 0, OPTION_FLAG, NULL, FIELD(regions), NULL,
+     "Show the time in the regions of the program (timers, zones, marked functions), with and without the "
+     "regions inside; where there are several processes, the least and the most of one."},
     {"by", 0, OPTION_CHOICE, "WHAT", FIELD(by), groupings,
      "One row for each function, module, file, thread, process or line."},
     {"findings", 0, OPTION_FLAG, NULL, FIELD(findings), NULL, "Leave the findings out."},
@@ -85,7 +89,7 @@ static const struct option options[] = {
     {"depth", 0, OPTION_NUMBER, "N", FIELD(depth), NULL, "Cut a tree N calls deep."},
     {"process", 0, OPTION_TEXT, "PID", FIELD(process), NULL, "Only this process."},
     {"thread", 0, OPTION_TEXT, "ID", FIELD(thread), NULL, "Only this thread, by its system id or its name."},
-    {"module", 0, OPTION_LIST, "NAME", FIELD(modules), NULL, SELECTION_OPTIONS_MODULE_HELP},
+    SELECTION_OPTIONS_PART(struct values),
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
     {"idle", 'i', OPTION_FLAG, NULL, FIELD(idle), NULL, "Of samples: those of idle threads, too."},
@@ -106,7 +110,8 @@ static const struct option options[] = {
     {"full-filenames", 0, OPTION_FLAG, NULL, FIELD(full_filenames), NULL,
      "Show paths as they were recorded."},
     {"csv", 0, OPTION_FLAG, NULL, FIELD(csv), NULL,
-     "The table, the lines, the pairs (--callers, --callees) or the tree as comma-separated values."},
+     "The table, the lines, the pairs (--callers, --callees), the regions or the tree as comma-separated "
+     "values."},
     {"json", 0, OPTION_FLAG, NULL, FIELD(json), NULL, "Everything as one JSON document."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
     {NULL},
@@ -136,15 +141,16 @@ static int parse_view(const struct values *values, enum report_view *view, struc
     } views[] = {{values->callers, REPORT_CALLERS},
                  {values->callees, REPORT_CALLEES},
                  {values->tree, REPORT_TREE},
-                 {values->bottom_up, REPORT_BOTTOM_UP}};
+                 {values->bottom_up, REPORT_BOTTOM_UP},
+                 {values->regions, REPORT_REGIONS}};
     int given = strcmp(values->by, "function") != 0;
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         given += views[i].given;
         *view = views[i].given ? views[i].view : *view;
     }
     if (given > 1)
-        return err_set(
-            err, "--callers, --callees, --tree, --bottom-up and --by are different views: give one of them");
+        return err_set(err, "--callers, --callees, --tree, --bottom-up, --regions and --by are different "
+                            "views: give one of them");
     return 0;
 }
 
@@ -253,11 +259,24 @@ static int put_lines_csv(const struct recording *recording, const struct report_
     return 0;
 }
 
+static int put_regions_csv(const struct recording *recording, const struct report_options *report,
+                           struct bytes *out, struct err *err)
+{
+    struct regions regions;
+    if (regions_build(recording, &report->selection, &regions, err) < 0)
+        return -1;
+    table_csv_regions(recording, &regions, out);
+    regions_clear(&regions);
+    return 0;
+}
+
 static int put_csv(const struct recording *recording, struct report_options *report, struct bytes *out,
                    struct err *err)
 {
     if (report->view == REPORT_TREE || report->view == REPORT_BOTTOM_UP)
         return put_tree_csv(recording, report, out, err);
+    if (report->view == REPORT_REGIONS)
+        return put_regions_csv(recording, report, out, err);
     bool lines = (recording->lines_count || recording->line_memory_count) && report->by != GROUP_MODULE &&
                  report->by != GROUP_FILE && report->by != GROUP_LINE &&
                  !measure_is_memory(measure_of(recording, &report->selection));
@@ -304,19 +323,13 @@ static int report_one(const struct values *values, struct recording *recording, 
                       struct bytes *out, struct err *err)
 {
     struct report_options report = {.terminal = terminal_for(values), .name = name};
-    const struct option_list *modules = &values->modules;
-    struct chosen chosen = {0};
     if (native_stacks_name(recording, values->internals, err) < 0)
         return -1;
     if (!values->csv && !values->json && sources_load(recording, report.name) < 0)
         return err_set(err, "not enough memory for the sources");
-    if (!modules->count)
-        return put_report(values, recording, &report, out, err);
-    int result = selection_options_modules(modules->items, modules->count, recording, &chosen, err);
-    if (result == 0)
-        result = put_report(values, &chosen.recording, &report, out, err);
-    chosen_clear(&chosen);
-    return result;
+    if (selection_options_narrow(&values->part, recording, err) < 0)
+        return -1;
+    return put_report(values, recording, &report, out, err);
 }
 
 /* Memory of several runs over time is not summed: they were not at the same time. */

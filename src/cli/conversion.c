@@ -262,6 +262,8 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
     /* A .sonde file keeps the addresses, so that they can still be named. */
     if (conversion->format->put != put_sonde && native_stacks_name(recording, conversion->internals, err) < 0)
         return -1;
+    if (selection_options_narrow(&conversion->part, recording, err) < 0)
+        return -1;
     if (needs_time(conversion->format) && measure_is_memory(measure_of(recording, &conversion->selection)))
         return err_set(err,
                        "%s is about memory, which %s files cannot say; --format flamegraph, speedscope and "

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "analyse/tree.h"
+#include "cli/selection_options.h"
 #include "export/frames.h"
 
 struct err;
@@ -18,6 +19,7 @@ struct conversion_format;
 struct conversion {
     const struct conversion_format *format;
     struct selection selection;
+    struct selection_part part;
     struct frame_style frames;
     bool threads;   /* kept apart, where the format does not keep them apart anyway */
     bool upward;    /* flame graphs: the root at the bottom */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyse/chosen.h"
+#include "analyse/region_spans.h"
 #include "analyse/series.h"
 #include "analyse/tree.h"
 #include "base/bytes.h"
@@ -70,14 +71,38 @@ static int join(const char *const *modules, size_t count, const struct recording
     return lines->failed ? err_set(err, "not enough memory for the modules") : 0;
 }
 
-int selection_options_modules(const char *const *modules, size_t count, const struct recording *recording,
-                              struct chosen *chosen, struct err *err)
+/* What was added up over the whole run cannot be told by region. */
+static int check_region(const char *region, const struct recording *recording, struct err *err)
+{
+    if (!region)
+        return 0;
+    if (!recording->region_events_count)
+        return err_set(
+            err, "--region: the recording has no regions; sonde.timed_region, zones and --marks make some");
+    if (!region_spans_knows(recording, region))
+        return err_set(err, "no region '%s' in the recording: 'sonde report --regions' lists them", region);
+    if (!recording->samples_count && !recording->allocations_count)
+        return err_set(
+            err,
+            "--region: calls were added up, not kept one after the other; 'sonde record' takes samples, of "
+            "which regions are known");
+    return 0;
+}
+
+int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err)
 {
     struct bytes lines = {0};
-    int result = join(modules, count, recording, &lines, err);
+    struct chosen chosen = {0};
+    if (!part->region && !part->modules.count)
+        return 0;
+    int result = check_region(part->region, recording, err);
     if (result == 0)
-        result =
-            chosen_build(recording, (struct chosen_by){.modules = (const char *)lines.data}, chosen, err);
+        result = join(part->modules.items, part->modules.count, recording, &lines, err);
+    const struct chosen_by by = {.modules = (const char *)lines.data, .region = part->region};
+    if (result == 0)
+        result = chosen_build(recording, by, &chosen, err);
+    if (result == 0)
+        chosen_take(&chosen, recording);
     bytes_clear(&lines);
     return result;
 }

@@ -1,13 +1,14 @@
 /*
  * selection_options: --measure and --range, which all commands that show stacks take: what is shown of a recording, and of
- * which time; and --module.
+ * which time; and --module and --region: a part of it.
  */
 #ifndef SONDE_CLI_SELECTION_OPTIONS_H
 #define SONDE_CLI_SELECTION_OPTIONS_H
 
 #include <stddef.h>
 
-struct chosen;
+#include "cli/options.h"
+
 struct err;
 struct recording;
 struct selection;
@@ -26,13 +27,29 @@ struct selection;
     "Only stacks that pass through this module (or package, or library): the time in it and in what it "     \
     "called, below its callers; may be repeated, and then any of them will do."
 
+#define SELECTION_OPTIONS_REGION_HELP                                                                        \
+    "Only what threads did while they were in this region (a timer, a zone, a marked function), as far as "  \
+    "samples or single allocations were recorded."
+
+/* What --module and --region say; a zeroed struct is the whole. */
+struct selection_part {
+    struct option_list modules;
+    const char *region;
+};
+
+/* The rows of both, which are a member `part` of the command's values. */
+#define SELECTION_OPTIONS_PART(values)                                                                       \
+    {"module", 0, OPTION_LIST, "NAME", offsetof(values, part.modules), NULL, SELECTION_OPTIONS_MODULE_HELP}, \
+    {                                                                                                        \
+        "region", 0, OPTION_TEXT, "NAME", offsetof(values, part.region), NULL, SELECTION_OPTIONS_REGION_HELP \
+    }
+
 /* `measure` and `range` as they were typed; NULL = not at all. */
 int selection_options_choose(const char *measure, const char *range, const struct recording *recording,
                              struct selection *selection, struct err *err);
 
-/* The part of the recording that passes through any of the modules; there must be at least one. Clear `chosen`. */
-int selection_options_modules(const char *const *modules, size_t count, const struct recording *recording,
-                              struct chosen *chosen, struct err *err);
+/* Leaves only that part in the recording. */
+int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err);
 
 /* "A,B" → seconds from the start; an end that is left out is 0 or infinite. */
 int selection_options_range(const char *range, double *from_s, double *to_s, struct err *err);

@@ -12,12 +12,14 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "export/counter_json.h"
+#include "export/region_json.h"
 #include "store/recording.h"
 
 #define REPORT_JSON_VERSION 1
 
 struct document {
     const struct recording *recording;
+    const struct selection *selection;
     struct functions functions;
     struct tree tree;
     struct findings findings;
@@ -387,6 +389,8 @@ static int put_document(struct document *document, struct err *err)
     int result = 0;
     if (document->recording->counters_count > 1)
         result = counter_json_put(&document->json, document->recording, err);
+    if (result == 0)
+        result = region_json_put(&document->json, document->recording, document->selection, err);
     put_functions(document);
     put_tree(document);
     if (document->has_memory)
@@ -402,8 +406,10 @@ static int put_document(struct document *document, struct err *err)
 int report_json_put(const struct recording *recording, const struct selection *selection, struct bytes *out,
                     struct err *err)
 {
-    struct document document = {
-        .recording = recording, .has_memory = measure_has_memory(recording), .json = {.out = out}};
+    struct document document = {.recording = recording,
+                                .selection = selection,
+                                .has_memory = measure_has_memory(recording),
+                                .json = {.out = out}};
     int result = functions_build(recording, selection, &document.functions, err);
     if (result == 0)
         result =

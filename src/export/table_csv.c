@@ -5,6 +5,7 @@
 
 #include "analyse/line_table.h"
 #include "analyse/ranking.h"
+#include "analyse/regions.h"
 #include "base/bytes.h"
 #include "store/recording.h"
 
@@ -154,5 +155,17 @@ void table_csv_lines(const struct recording *recording, const struct line_table 
             put_code(recording, function->code, out);
             bytes_put_u8(out, '\n');
         }
+    }
+}
+
+void table_csv_regions(const struct recording *recording, const struct regions *regions, struct bytes *out)
+{
+    bytes_put_text(out, "calls,total_ns,self_ns,min_ns,max_ns,not_ended,region\n");
+    for (uint32_t i = 0; i < regions->count; i++) {
+        const struct regions_row *row = &regions->rows[i];
+        bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+                   row->count, row->total_ns, row->self_ns, row->least_ns, row->most_ns, row->open);
+        put_text(recording_text(recording, recording->regions[row->region].name), out);
+        bytes_put_u8(out, '\n');
     }
 }

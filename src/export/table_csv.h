@@ -14,6 +14,7 @@ struct ranking;
 struct functions;
 struct line_table;
 struct recording;
+struct regions;
 struct tree;
 
 /* One line for each row, in the table's order. `functions`: what they are of;
@@ -27,5 +28,7 @@ void table_csv_tree(const struct recording *recording, const struct tree *tree, 
 /* One line for each line that was timed, by function, then owner, then line. What is not known is empty. */
 void table_csv_lines(const struct recording *recording, const struct line_table *table, enum group_by by,
                      struct bytes *out);
+/* The regions, one row for each. */
+void table_csv_regions(const struct recording *recording, const struct regions *regions, struct bytes *out);
 
 #endif

@@ -33,6 +33,7 @@ static void forget_chosen(struct opened_recording *row)
     functions_clear(&row->chosen->functions);
     chosen_clear(&(struct chosen){row->chosen->recording});
     free(row->chosen->modules);
+    free(row->chosen->region);
     free(row->chosen);
     row->chosen = NULL;
 }
@@ -149,7 +150,8 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
 
 static bool is_chosen(const struct opened_recording *row, struct chosen_by by)
 {
-    return row->chosen && row->chosen->own == by.own && strcmp(row->chosen->modules, by.modules) == 0;
+    return row->chosen && row->chosen->own == by.own && strcmp(row->chosen->modules, by.modules) == 0 &&
+           strcmp(row->chosen->region, by.region) == 0;
 }
 
 /* Takes the recording, also when it fails. */
@@ -157,8 +159,10 @@ static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct
                        struct err *err)
 {
     struct opened_recording *made = calloc(1, sizeof *made);
-    char *modules = made ? strdup(by.modules) : NULL;
-    if (!modules) {
+    char *modules = strdup(by.modules), *region = strdup(by.region);
+    if (!made || !modules || !region) {
+        free(modules);
+        free(region);
         free(made);
         chosen_clear(chosen);
         return err_set(err, "out of memory");
@@ -167,6 +171,7 @@ static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct
                                       .recording = chosen->recording,
                                       .is_live = row->is_live,
                                       .modules = modules,
+                                      .region = region,
                                       .own = by.own};
     row->chosen = made;
     return 0;
@@ -175,7 +180,7 @@ static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct
 struct opened_recording *opened_choose(struct opened_recording *row, struct chosen_by by, struct err *err)
 {
     struct chosen chosen = {0};
-    if (!by.own && !*by.modules)
+    if (!by.own && !*by.modules && !*by.region)
         return row;
     if (is_chosen(row, by))
         return row->chosen;

@@ -35,7 +35,7 @@ struct opened_recording {
     bool is_fed;
     struct opened_recording *chosen; /* the part of it that was last chosen; NULL = none was */
     /* Of such a part, what it was chosen by. */
-    char *modules;
+    char *modules, *region;
     bool own;
 };
 

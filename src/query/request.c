@@ -27,6 +27,7 @@ static const struct field fields[] = {
     TEXT(text),
     TEXT(measure),
     TEXT(modules),
+    TEXT(region),
     {"recording", FIELD_NUMBER, offsetof(struct request, recording), 0},
     {"other", FIELD_NUMBER, offsetof(struct request, other), 0},
     {"code", FIELD_NUMBER, offsetof(struct request, code), 0},

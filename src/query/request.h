@@ -43,6 +43,7 @@ struct request {
     bool by_name;                        /* children lie in the order of their names, not of their times */
     bool threads;                        /* the thread that each stack is mostly of, too */
     bool own;                            /* without the frames of libraries */
+    char region[REQUEST_TEXT_BYTES];     /* only what was seen in threads that were in it: a name */
     char modules[REQUEST_MODULES_BYTES]; /* only stacks that pass through these: names, a line for each */
     struct request_set marks;            /* what a search has found */
     char measure[32]; /* a name that analyse/measure.h knows; request_read makes it the selection's */
@@ -56,7 +57,7 @@ void request_clear(struct request *request);
 /* Which part of the recording is asked about, but for the selection. Borrowed. */
 static inline struct chosen_by request_choice(const struct request *request)
 {
-    return (struct chosen_by){.modules = request->modules, .own = request->own};
+    return (struct chosen_by){.modules = request->modules, .region = request->region, .own = request->own};
 }
 
 #endif

@@ -54,22 +54,33 @@ static uint32_t count_threads(const struct recording *recording, const struct se
     return count;
 }
 
+/* Whether it is of another time, module or region than those shown. */
+static bool is_elsewhere(const struct selection *selection, const struct sample_row *sample)
+{
+    return (sample->state & SAMPLE_LEFT_OUT) || sample->time_ns < selection->begin_ns ||
+           (selection->end_ns && sample->time_ns >= selection->end_ns);
+}
+
 /* Of the threads that are shown: those that were taken, and those that the selection leaves out. */
 static void put_sample_counts(const struct recording *recording, const struct selection *selection,
                               struct bytes *out)
 {
-    uint64_t taken = 0, left_out = 0;
+    uint64_t taken = 0, left_out = 0, elsewhere = 0;
     for (uint32_t i = 0; i < recording->samples_count; i++) {
         const struct sample_row *sample = &recording->samples[i];
-        bool of_thread = tree_selection_has(selection, recording, sample->thread);
-        bool shown = of_thread && tree_selection_has_sample(selection, recording, sample);
-        taken += shown ? sample->count : 0;
-        left_out += of_thread && !shown ? sample->count : 0;
+        if (!tree_selection_has(selection, recording, sample->thread))
+            continue;
+        if (is_elsewhere(selection, sample))
+            elsewhere += sample->count;
+        else if (tree_selection_has_sample(selection, recording, sample))
+            taken += sample->count;
+        else
+            left_out += sample->count;
     }
     const char *errors = recording_meta(recording, "errors"), *rate = recording_meta(recording, "rate_hz");
     const char *achieved = recording_meta(recording, "achieved_hz"),
                *late = recording_meta(recording, "late_us_99");
-    bytes_putf(out, "Samples: %s", quantity_count(taken + left_out).text);
+    bytes_putf(out, "Samples: %s", quantity_count(taken + left_out + elsewhere).text);
     if (errors)
         bytes_putf(out, " Errors: %s", errors);
     if (rate)
@@ -79,6 +90,8 @@ static void put_sample_counts(const struct recording *recording, const struct se
     if (left_out)
         bytes_putf(out, ", %s %s left out", quantity_count(left_out).text,
                    selection->gil ? "without the GIL" : "idle");
+    if (elsewhere)
+        bytes_putf(out, ", %s outside the chosen part", quantity_count(elsewhere).text);
 }
 
 /* Times that include callees do not add up, and are not told as a sum. */

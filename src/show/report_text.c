@@ -15,15 +15,17 @@
 #include "show/heap_text.h"
 #include "show/lines_text.h"
 #include "show/memory_lines_text.h"
+#include "show/regions_text.h"
 #include "show/series_text.h"
 #include "show/tree_text.h"
 #include "store/recording.h"
 
-#define HOT_SHARE   0.10
-#define WARM_SHARE  0.02
-#define CALLS_WIDTH 9
-#define SOURCE_MIN  16 /* columns; less of a line's text says nothing */
-#define TIMES_WIDTH 37 /* four columns of seconds and the space after them */
+#define HOT_SHARE     0.10
+#define WARM_SHARE    0.02
+#define CALLS_WIDTH   9
+#define SOURCE_MIN    16 /* columns; less of a line's text says nothing */
+#define TIMES_WIDTH   37 /* four columns of seconds and the space after them */
+#define REGIONS_SHOWN 10 /* below the functions */
 
 static const char *const default_sort[] = {"tottime"};
 
@@ -299,6 +301,8 @@ static int put_view(const struct recording *recording, const struct functions *f
         return err_set(err, "%s holds %s, and nothing of who called whom; leave the view out to see them",
                        options->name ? options->name : "the recording",
                        is_of_line_memory(recording) ? "memory of lines" : "line times");
+    if (options->view == REPORT_REGIONS)
+        return regions_text_put(recording, options, 0, out, err);
     if (options->view == REPORT_TREE || options->view == REPORT_BOTTOM_UP)
         return tree_text_put(recording, options, out, err);
     if (options->view == REPORT_TABLE)
@@ -311,7 +315,10 @@ static int put_all(const struct recording *recording, const struct functions *fu
 {
     struct findings findings = {0};
     bool only_series = series_is_all(recording) && !is_of_lines(recording) && !is_of_line_memory(recording);
-    if (only_series && options->view != REPORT_TABLE)
+    if (options->view == REPORT_REGIONS && !recording->region_events_count)
+        return err_set(err, "%s holds no regions; sonde.timed_region, zones and --marks make some",
+                       options->name ? options->name : "the recording");
+    if (only_series && options->view != REPORT_TABLE && options->view != REPORT_REGIONS)
         return err_set(err, "%s holds memory over time, and nothing of who called whom; leave the view out",
                        options->name ? options->name : "the recording");
     if (only_series) {
@@ -324,8 +331,12 @@ static int put_all(const struct recording *recording, const struct functions *fu
     put_findings(options, &findings, out);
     findings_clear(&findings);
     if (heading_text_put(recording, functions, options, out, err) < 0 ||
-        (only_series ? series_text_put(recording, options, out, err)
-                     : put_view(recording, functions, options, out, err)) < 0)
+        (only_series && options->view == REPORT_TABLE
+             ? series_text_put(recording, options, out, err)
+             : put_view(recording, functions, options, out, err)) < 0)
+        return -1;
+    if (!only_series && options->view == REPORT_TABLE && !options->no_findings &&
+        regions_text_put(recording, options, REGIONS_SHOWN, out, err) < 0)
         return -1;
     return out->failed ? err_set(err, "not enough memory for the report") : 0;
 }

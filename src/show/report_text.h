@@ -18,7 +18,7 @@ struct bytes;
 struct err;
 struct recording;
 
-enum report_view { REPORT_TABLE, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE, REPORT_BOTTOM_UP };
+enum report_view { REPORT_TABLE, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE, REPORT_BOTTOM_UP, REPORT_REGIONS };
 
 /* A zeroed struct is the plain report: functions by internal time, the first REPORT_TEXT_LIMIT of them. */
 struct report_options {
