@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/call_weights.h"
 #include "analyse/heap_kept.h"
 #include "analyse/heap_move.h"
 #include "analyse/labels.h"
@@ -23,7 +24,7 @@ struct moving {
     bool *is_taken;                   /* by old node: it stands in a chosen module, or below one that does */
     const bool *in_modules;           /* by code */
     const struct region_spans *spans; /* NULL = all time */
-    bool own;
+    bool own, failed;
 };
 
 /* ---- modules ---- */
@@ -156,13 +157,31 @@ static int move_call_events(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->call_events_count; i++) {
         struct call_event_row row = moving->from->call_events[i];
-        if (!moving->is_taken[row.node] || !is_kept(moving, row.node))
+        if (!moving->is_taken[row.node] || !is_kept(moving, row.node) ||
+            !is_in_region(moving, row.thread, row.start_ns))
             continue;
         if (move_row(moving, row.node, &row.node) < 0 ||
             recording_add_call_event(moving->into, &row) == UINT32_MAX)
             return -1;
     }
     return 0;
+}
+
+static void add_calls(const struct weight *weight, void *context)
+{
+    struct moving *moving = context;
+    const struct call_row row = {
+        .thread = weight->thread, .node = weight->node, .calls = weight->calls, .self_ns = weight->amount};
+    moving->failed |= recording_add_calls(moving->into, &row) == UINT32_MAX;
+}
+
+/* Of single calls those that began in the region are added up anew. */
+static int add_up_calls(struct moving *moving)
+{
+    const struct selection all = {0};
+    if (!moving->spans || !moving->into->call_events_count)
+        return 0;
+    return call_weights_each(moving->into, &all, add_calls, moving, NULL) < 0 || moving->failed ? -1 : 0;
 }
 
 static int move_samples(struct moving *moving)
@@ -258,8 +277,9 @@ static int move_stacks(const struct recording *from, const struct choice *choice
     if (has_room)
         moving.is_taken[0] = choice->is_all;
     int result = has_room && move_nodes(&moving) == 0 && move_calls(&moving) == 0 &&
-                         move_call_events(&moving) == 0 && move_samples(&moving) == 0 &&
-                         move_heap(&moving) == 0 && move_allocations(&moving) == 0
+                         move_call_events(&moving) == 0 && add_up_calls(&moving) == 0 &&
+                         move_samples(&moving) == 0 && move_heap(&moving) == 0 &&
+                         move_allocations(&moving) == 0
                      ? 0
                      : -1;
     free(moving.place);

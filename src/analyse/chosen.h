@@ -6,8 +6,9 @@
  * lines stay where their function is in one of the modules. A sample that is left out keeps its place in time
  * (SAMPLE_LEFT_OUT), so that nothing seems to have lasted into it.
  *
- * Stacks can be chosen by region: those seen or allocated in a thread while it was in a region of that name. Calls, lines
- * and what is known of the heap were added up over time, and no region is known of them: they are left out.
+ * Stacks can be chosen by region: those seen or allocated in a thread while it was in a region of that name. Calls that
+ * were recorded one by one count when they began in it. Calls that were added up, lines and what is known of the heap have
+ * no region and are left out.
  *
  * Frames of libraries can be left out; C and native frames go with the frame that called them. The time of what is left
  * out goes to the caller. A stack that has no other frames keeps its outermost one, so that no time is lost.

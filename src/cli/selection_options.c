@@ -81,11 +81,11 @@ static int check_region(const char *region, const struct recording *recording, s
             err, "--region: the recording has no regions; sonde.timed_region, zones and --marks make some");
     if (!region_spans_knows(recording, region))
         return err_set(err, "no region '%s' in the recording: 'sonde report --regions' lists them", region);
-    if (!recording->samples_count && !recording->allocations_count)
+    if (!recording->samples_count && !recording->allocations_count && !recording->call_events_count)
         return err_set(
             err,
-            "--region: calls were added up, not kept one after the other; 'sonde record' takes samples, of "
-            "which regions are known");
+            "--region: calls were added up, not kept one after the other; 'sonde trace --timeline' keeps "
+            "them, 'sonde record' takes samples");
     return 0;
 }
 
