@@ -46,6 +46,7 @@ INTERPOSED = {
         *("malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc"),
         *("posix_memalign", "valloc", "pvalloc", "map_memory", "map_memory_64", "munmap", "mremap"),
     },
+    "src/collect/agent/nvtx_in.c": {"getenv", "InitializeInjectionNvtx2"},
     "src/collect/agent/own_signal.c": {
         *("sigaction", "signal", "sigprocmask", "pthread_sigmask", "signalfd"),
         *("sigwait", "sigtimedwait", "sigwaitinfo"),

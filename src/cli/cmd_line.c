@@ -9,6 +9,7 @@
 #include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/line_targets_option.h"
+#include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
 #include "cli/run.h"
@@ -32,13 +33,17 @@ struct values {
     struct option_list with;
     struct part part;
     bool follow;
+    struct marks_option marks;
     const char *module, *code;
     const char *embed_source;
     struct live_view_options live;
 };
 
-static const struct values defaults = {
-    .hot = 10, .unit = LINES_TEXT_UNIT_S, .follow = true, .embed_source = "auto"};
+static const struct values defaults = {.hot = 10,
+                                       .unit = LINES_TEXT_UNIT_S,
+                                       .follow = true,
+                                       .embed_source = "auto",
+                                       .marks = MARKS_OPTION_DEFAULTS};
 
 static int check(const struct values *values, struct err *err)
 {
@@ -123,6 +128,7 @@ static int run_line(void *raw, int argc, char **argv)
         .hot = (uint32_t)wanted_hot(values),
         .embed_source = values->embed_source,
         .live = values->live,
+        .marks = &values->marks,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_lines, values);
@@ -155,6 +161,7 @@ static const struct option options[] = {
      "Keep the times of each thread apart."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add a collector to the same recording: trace counts every call, too."},
+    MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
+#include "cli/marks_option.h"
 #include "cli/mem_lines.h"
 #include "cli/mem_rss.h"
 #include "cli/message.h"
@@ -34,6 +35,7 @@ struct values {
     struct part part;
     bool follow;
     bool finalize;
+    struct marks_option marks;
     const char *module, *code;
     const char *embed_source;
     struct live_view_options live;
@@ -45,7 +47,8 @@ static const struct values defaults = {.sample_bytes = SAMPLE_BYTES,
                                        .precision = MEMORY_LINES_TEXT_PRECISION,
                                        .follow = true,
                                        .finalize = true,
-                                       .embed_source = "auto"};
+                                       .embed_source = "auto",
+                                       .marks = MARKS_OPTION_DEFAULTS};
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
@@ -127,6 +130,7 @@ static int run_lines(const struct values *values, int argc, char **argv)
         .part = values->part,
         .embed_source = values->embed_source,
         .live = values->live,
+        .marks = &values->marks,
         .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     return mem_lines_run(&options);
@@ -166,6 +170,7 @@ static int run_mem(void *raw, int argc, char **argv)
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
+        .marks = &values->marks,
         .finalize = values->finalize && values->native,
         .heap = true,
         .heap_sample_bytes = is_exact(values) ? 0 : (uint64_t)values->sample_bytes,
@@ -223,6 +228,7 @@ static const struct option options[] = {
      "With --lines: keep the figures of each thread apart."},
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names until `sonde finalize`."},
+    MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
+#include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
 #include "cli/run.h"
@@ -23,6 +24,7 @@ struct values {
     bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals, async;
     struct part part;
+    struct marks_option marks;
     const char *module, *code;
     const char *embed_source;
     struct live_view_options live;
@@ -34,7 +36,8 @@ static const struct values defaults = {.rate = 1000,
                                        .follow = true,
                                        .finalize = true,
                                        .async = true,
-                                       .embed_source = "auto"};
+                                       .embed_source = "auto",
+                                       .marks = MARKS_OPTION_DEFAULTS};
 
 static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
 {
@@ -100,6 +103,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                        .internals = values->internals},
         .embed_source = values->embed_source,
         .live = values->live,
+        .marks = &values->marks,
         .finalize = values->finalize,
         .target = {.pid = run_pid(values->pid),
                    .module = values->module,
@@ -163,6 +167,7 @@ static const struct option options[] = {
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
+    MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),

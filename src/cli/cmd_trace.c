@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
+#include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
 #include "cli/run.h"
@@ -35,6 +36,7 @@ struct values {
     bool timeline, ring;
     int64_t timeline_limit;
     struct option_list with;
+    struct marks_option marks;
     const char *module, *code;
     const char *embed_source;
     struct live_view_options live;
@@ -44,7 +46,8 @@ static const struct values defaults = {.c_calls = true,
                                        .follow = true,
                                        .max_size = MEMORY_BYTES,
                                        .timeline_limit = TIMELINE_BYTES,
-                                       .embed_source = "auto"};
+                                       .embed_source = "auto",
+                                       .marks = MARKS_OPTION_DEFAULTS};
 
 /* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
 static int check_expression(const char *text, struct err *err)
@@ -162,6 +165,7 @@ static int run_trace(void *raw, int argc, char **argv)
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
+        .marks = &values->marks,
         .target = target,
     };
     int code = run_command(&options, close_trace, values);
@@ -217,6 +221,7 @@ static const struct option options[] = {
      "Keep the last calls of each process that fit into --timeline-limit, not the first."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
+    MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RUN_TARGET_OPTIONS(struct values),

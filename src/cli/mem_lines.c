@@ -76,6 +76,7 @@ int mem_lines_run(const struct mem_lines_options *options)
         .line_targets = (char *)targets.data,
         .line_functions = &options->functions,
         .embed_source = options->embed_source,
+        .marks = options->marks,
         .heap = true,
         .live = options->live,
         .target = options->target,

@@ -12,6 +12,8 @@
 #include "cli/part_options.h"
 #include "cli/target.h"
 
+struct marks_option;
+
 struct mem_lines_options {
     const char *output; /* pattern of the recording; NULL = made up */
     const char *format; /* NULL = by suffix */
@@ -24,6 +26,7 @@ struct mem_lines_options {
     struct part part;
     const char *embed_source;
     struct live_view_options live;
+    const struct marks_option *marks;
     struct target_request target;
 };
 

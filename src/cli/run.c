@@ -18,6 +18,7 @@
 #include "cli/input.h"
 #include "cli/installation.h"
 #include "cli/line_targets_option.h"
+#include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -43,6 +44,7 @@ struct making {
     struct output_context context;
     struct installation installation;
     struct target target;
+    struct bytes marks; /* lines for the session */
     struct recording_file file;
     struct live_view live;
     char *result; /* of the converted file; NULL = the .sonde file is the result */
@@ -192,6 +194,9 @@ static int open_all(struct making *making, struct err *err)
 {
     uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
+    if (marks_option_check(making->options->marks, pid, err) < 0 ||
+        marks_option_put_settings(making->options->marks, &making->marks, err) < 0)
+        return -1;
     /* Before the output is created, which may replace an earlier recording. */
     if (pid && check_process(pid, making->options, err) < 0)
         return -1;
@@ -220,6 +225,7 @@ static void close_all(struct making *making)
     recording_file_close(&making->file);
     installation_clear(&making->installation);
     target_clear(&making->target);
+    bytes_clear(&making->marks);
     free(making->result);
 }
 
@@ -478,6 +484,7 @@ static int record(struct making *making, struct err *err)
     progress_share(shares_terminal(making));
     bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
                making->installation.package, making->options->settings);
+    bytes_put(&settings, making->marks.data, making->marks.size);
     bytes_put_u8(&settings, 0);
     const struct recorder_options options = {
         .argv = making->target.argv,

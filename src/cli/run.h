@@ -16,6 +16,7 @@
 
 struct err;
 struct installation;
+struct marks_option;
 struct observed_options;
 struct option_list;
 struct recording;
@@ -37,6 +38,7 @@ struct run_options {
     bool finalize;              /* native frames are named at the end */
     struct target_request target;
     struct live_view_options live;
+    const struct marks_option *marks;       /* NULL = the command has none */
     const struct observed_options *observe; /* the program is only looked at; NULL = its Pythons record */
     bool native;                            /* of a process that ran already: native frames, too */
     bool tasks;                             /* likewise: the tasks of asyncio */

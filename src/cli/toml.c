@@ -15,7 +15,7 @@
 struct parser {
     const char *at, *end;
     const char *name;
-    unsigned line;
+    unsigned line, table_line;
     struct err *err;
     struct bytes table, key, values; /* texts, each ended by NUL, one after another */
     size_t table_depth, key_depth, value_count;
@@ -209,6 +209,7 @@ static int read_key(struct parser *parser, struct bytes *out, size_t *depth)
 static int read_table(struct parser *parser)
 {
     bool array = skip_text(parser, "[[");
+    parser->table_line = parser->line;
     if (!array)
         parser->at++;
     if (read_key(parser, &parser->table, &parser->table_depth) != 0)
@@ -359,7 +360,7 @@ static int visit_item(struct parser *parser, unsigned line, enum toml_kind kind,
     point_at(&parser->table, parser->table_depth, path);
     point_at(&parser->key, parser->key_depth, path + parser->table_depth);
     point_at(&parser->values, count, values);
-    struct toml_item item = {path, depth, line, told ? kind : TOML_OTHER, values, count};
+    struct toml_item item = {path, depth, line, parser->table_line, told ? kind : TOML_OTHER, values, count};
     return visit(context, &item, parser->err);
 }
 

@@ -28,6 +28,7 @@ struct toml_item {
     const char *const *path; /* table and key: {"tool", "sonde", "trace", "depth"} */
     size_t depth;            /* parts of the path */
     unsigned line;
+    unsigned table_line; /* of the [table] or [[table]] that it is in; 0 = none */
     enum toml_kind kind;
     const char *const *values; /* one, or an array's; none for TOML_OTHER */
     size_t count;

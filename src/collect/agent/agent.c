@@ -13,6 +13,8 @@
 #include "collect/agent/exec.h"
 #include "collect/agent/heap.h"
 #include "collect/agent/native_area.h"
+#include "collect/agent/nvtx_in.h"
+#include "collect/agent/nvtx_out.h"
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/sampler.h"
@@ -142,14 +144,19 @@ static const char *start_heap(void)
     return heap ? heap->python_runs() : "the library that counts allocations is not there";
 }
 
+static bool needs_inside(void)
+{
+    return session.trace || session.lines || session_begins_at_rest(&session) || session.stop_at ||
+           session.mark_count || session.marks_script_count;
+}
+
 static void main_is_about_to_run(void)
 {
     char why[200] = "";
     const char *no_heap = session.heap ? start_heap() : NULL;
     if (no_heap)
         refuse(no_heap);
-    bool inside = session.trace || session.lines || session_begins_at_rest(&session) || session.stop_at;
-    if (inside && start_inside(why, sizeof why) < 0) {
+    if (needs_inside() && start_inside(why, sizeof why) < 0) {
         refuse(why);
         return;
     }
@@ -182,6 +189,8 @@ static void take_session(char *text)
         return;
     pthread_atfork(fork_begins, NULL, fork_child);
     zones_begin(&session, &sonde_agent.python);
+    nvtx_out_start(&session);
+    nvtx_in_start(&session);
     const char *why = start_when_main_runs(main_is_about_to_run);
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     if (!why)

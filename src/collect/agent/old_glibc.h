@@ -28,6 +28,7 @@ OLD_GLIBC(log, "2.2.5");
 OLD_GLIBC(pthread_attr_getstack, "2.2.5");
 OLD_GLIBC(pthread_getattr_np, "2.2.5");
 OLD_GLIBC(pthread_key_create, "2.2.5");
+OLD_GLIBC(pthread_once, "2.2.5");
 OLD_GLIBC(pthread_setspecific, "2.2.5");
 #endif
 

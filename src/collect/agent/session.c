@@ -7,6 +7,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* What may be given several times. */
+static void add(struct session *session, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        const char **texts;
+        uint32_t *count, most;
+    } lists[] = {
+        {"line_target", session->line_targets, &session->line_target_count, SESSION_LINE_TARGETS},
+        {"mark", session->marks, &session->mark_count, SESSION_MARKS},
+        {"marks_script", session->marks_scripts, &session->marks_script_count, SESSION_MARKS_SCRIPTS},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(key, lists[i].key) == 0 && *lists[i].count < lists[i].most)
+            lists[i].texts[(*lists[i].count)++] = value;
+}
+
 static void set(struct session *session, const char *key, const char *value)
 {
     const struct {
@@ -44,6 +61,8 @@ static void set(struct session *session, const char *key, const char *value)
         {"all_lines", &session->all_lines},
         {"library_lines", &session->library_lines},
         {"resident_regions", &session->resident_regions},
+        {"nvtx", &session->nvtx},
+        {"nvtx_in", &session->nvtx_in},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
@@ -69,8 +88,8 @@ static void set(struct session *session, const char *key, const char *value)
         session->skip_first = strtoull(value, NULL, 10);
     else if (strcmp(key, "hot") == 0)
         session->hot = (uint32_t)strtoul(value, NULL, 10);
-    else if (strcmp(key, "line_target") == 0 && session->line_target_count < SESSION_LINE_TARGETS)
-        session->line_targets[session->line_target_count++] = value;
+    else
+        add(session, key, value);
 }
 
 int session_parse(char *text, struct session *session)

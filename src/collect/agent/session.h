@@ -37,7 +37,9 @@ struct session_hello {
     char executable[1024];
 };
 
-#define SESSION_LINE_TARGETS 256
+#define SESSION_LINE_TARGETS  256
+#define SESSION_MARKS         512
+#define SESSION_MARKS_SCRIPTS 8
 
 /* The settings of a session. Strings point into memory that lives as long as the process. */
 struct session {
@@ -73,9 +75,16 @@ struct session {
     uint64_t heap_sample_bytes;
     bool partial; /* recorded is only where the program has enabled a profiler */
     const char *start_at,
-        *stop_at;        /* and only between these passes, "NAME#N"; NULL = from the start, to the end */
-    uint64_t skip_first; /* so many times it is not, though it should */
+        *stop_at;          /* and only between these passes, "NAME#N"; NULL = from the start, to the end */
+    uint64_t skip_first;   /* so many times it is not, though it should */
     bool resident_regions; /* regions say what is resident when they begin and end */
+    const char *
+        marks[SESSION_MARKS]; /* whose calls are named regions: mark_template.h; and Python files with more */
+    uint32_t mark_count;
+    const char *marks_scripts[SESSION_MARKS_SCRIPTS];
+    uint32_t marks_script_count;
+    bool nvtx;    /* regions are told to NVTX, too */
+    bool nvtx_in; /* what others tell NVTX are regions, unless another tool listens */
 };
 
 /* Whether nothing is to be recorded until the program has come to the part that is. */

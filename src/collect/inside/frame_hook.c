@@ -10,8 +10,9 @@
 
 static bool is_active;
 static bool gave_way;
-static interpreter_evaluate *outer; /* of the lines; NULL = none */
-interpreter_evaluate *frame_hook_inner;
+static interpreter_evaluate *outer;     /* of the lines; NULL = none */
+static interpreter_evaluate *outermost; /* of the marks; NULL = none */
+interpreter_evaluate *frame_hook_inner, *frame_hook_within;
 
 static __thread char *stack_limit __attribute__((tls_model("initial-exec"))); /* the hook's lowest address */
 
@@ -144,7 +145,8 @@ bool frame_hook_is_possible(void)
 static void install(void)
 {
     frame_hook_inner = is_active ? evaluate : interpreter.evaluate_default;
-    interpreter.set_evaluate(PyInterpreterState_Get(), outer ? outer : frame_hook_inner);
+    frame_hook_within = outer ? outer : frame_hook_inner;
+    interpreter.set_evaluate(PyInterpreterState_Get(), outermost ? outermost : frame_hook_within);
 }
 
 void frame_hook_set(bool active)
@@ -158,5 +160,11 @@ void frame_hook_set(bool active)
 void frame_hook_put_around(interpreter_evaluate *function)
 {
     outer = function;
+    install();
+}
+
+void frame_hook_put_outermost(interpreter_evaluate *function)
+{
+    outermost = function;
     install();
 }

@@ -12,12 +12,9 @@
 #define LOOKS_MAX  256
 #define SPAN_MAX   1000000 /* lines of one function */
 
-static Py_ssize_t (*request_index)(freefunc);
-static int (*set_extra)(PyObject *, Py_ssize_t, void *);
 static int (*line_at)(PyObject *, int);
 
-size_t line_codes_extra_offset;
-Py_ssize_t line_codes_extra_index = -1;
+Py_ssize_t line_codes_index = -1;
 void (*line_codes_naming)(const struct line_code *function, bool done);
 
 static struct trace *trace;
@@ -50,56 +47,15 @@ static void forget(void *extra)
     Py_DECREF(probed);
 }
 
-static void *find_either(const char *name, const char *older)
-{
-    void *found = interpreter_find(name);
-    return found ? found : interpreter_find(older);
-}
-
-/* The one word of a code object that setting an extra changes into the address of a table which has it. */
-static size_t find_offset(PyObject *code, const char *before, size_t bytes)
-{
-    for (size_t at = sizeof(PyObject); at + sizeof(void *) <= bytes; at += sizeof(void *)) {
-        const struct line_codes_extra *table = *(const struct line_codes_extra **)((char *)code + at);
-        if (table && memcmp((char *)code + at, before + at, sizeof table) != 0 &&
-            table->count > line_codes_extra_index && table->known[line_codes_extra_index] == line_codes_other)
-            return at;
-    }
-    return 0;
-}
-
-static size_t try_out(void)
-{
-    char before[512];
-    PyObject *code = Py_CompileString("0", "sonde", Py_eval_input);
-    PyObject *size = code ? PyObject_GetAttrString((PyObject *)Py_TYPE(code), "__basicsize__") : NULL;
-    size_t bytes = size ? (size_t)PyLong_AsLong(size) : 0, found = 0;
-    if (bytes > sizeof before)
-        bytes = sizeof before;
-    if (bytes)
-        memcpy(before, code, bytes);
-    if (bytes && set_extra(code, line_codes_extra_index, line_codes_other) == 0)
-        found = find_offset(code, before, bytes);
-    Py_XDECREF(size);
-    Py_XDECREF(code);
-    PyErr_Clear();
-    return found;
-}
-
 int line_codes_init(struct trace *given, char *why, size_t why_bytes)
 {
     trace = given;
-    *(void **)&request_index =
-        find_either("PyUnstable_Eval_RequestCodeExtraIndex", "_PyEval_RequestCodeExtraIndex");
-    *(void **)&set_extra = find_either("PyUnstable_Code_SetExtra", "_PyCode_SetExtra");
     *(void **)&line_at = interpreter_find("PyCode_Addr2Line");
-    if (line_codes_extra_index < 0 && request_index && set_extra && line_at) {
-        line_codes_extra_index = request_index(forget);
-        line_codes_extra_offset = line_codes_extra_index >= 0 ? try_out() : 0;
-    }
-    if (line_codes_extra_offset)
-        return 0;
-    snprintf(why, why_bytes, "this CPython does not let sonde keep notes about functions");
+    if (line_codes_index < 0)
+        line_codes_index = code_notes_open(forget, why, why_bytes);
+    if (line_at)
+        return line_codes_index < 0 ? -1 : 0;
+    snprintf(why, why_bytes, "this CPython does not tell sonde the lines of functions");
     return -1;
 }
 
@@ -160,7 +116,7 @@ struct line_code *line_codes_set(PyObject *code, enum line_choice choice)
         function = line_codes_is_comprehension(code) ? &comprehension : line_codes_other;
     else if (!function || is_shared(function))
         function = new_code();
-    if (!function || set_extra(code, line_codes_extra_index, function) < 0) {
+    if (!function || code_notes_set(code, line_codes_index, function) < 0) {
         PyErr_Clear();
         return NULL;
     }
@@ -183,7 +139,7 @@ static void find_kind(struct line_code *function, PyObject *code)
 bool line_codes_lend(PyObject *copy, struct line_code *function)
 {
     find_kind(function, copy);
-    return set_extra(copy, line_codes_extra_index, function) == 0;
+    return code_notes_set(copy, line_codes_index, function) == 0;
 }
 
 bool line_codes_is_stale(const struct line_code *function)

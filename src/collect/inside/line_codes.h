@@ -1,11 +1,12 @@
 /*
- * line_codes: what is known of each code object that was met, kept with the object itself (co_extra), so that it is
- * found in no time and goes when the object goes; and the blocks of rows in the arena where the lines of chosen ones
- * are counted. The same function compiled again has the block of the first.
+ * line_codes: what is known of each code object that was met, kept with the object itself (code_notes.h); and the blocks
+ * of rows in the arena where the lines of chosen ones are counted. The same function compiled again has the block of the
+ * first.
  */
 #ifndef SONDE_COLLECT_INSIDE_LINE_CODES_H
 #define SONDE_COLLECT_INSIDE_LINE_CODES_H
 
+#include "collect/inside/code_notes.h"
 #include "collect/inside/interpreter.h"
 #include "collect/inside/trace.h"
 
@@ -48,13 +49,7 @@ struct line_code {
 /* 0, or -1 with words. `trace` lends its tables of functions and texts. */
 int line_codes_init(struct trace *trace, char *why, size_t why_bytes);
 
-/* Where a code object keeps what others know of it (co_extra). */
-struct line_codes_extra {
-    Py_ssize_t count;
-    struct line_code *known[];
-};
-extern size_t line_codes_extra_offset;
-extern Py_ssize_t line_codes_extra_index;
+extern Py_ssize_t line_codes_index; /* of what is known, among the notes of a code object */
 /* Told before and after a code object gets a row in the arena: it may be that of an older one, where lines were counted
  * already. NULL = nobody. */
 extern void (*line_codes_naming)(const struct line_code *function, bool done);
@@ -62,9 +57,7 @@ extern void (*line_codes_naming)(const struct line_code *function, bool done);
 /* What is known of a code object; NULL = it was never met. */
 static inline struct line_code *line_codes_find(PyObject *code)
 {
-    const struct line_codes_extra *extra =
-        *(const struct line_codes_extra **)((char *)code + line_codes_extra_offset);
-    return extra && extra->count > line_codes_extra_index ? extra->known[line_codes_extra_index] : NULL;
+    return code_notes_find(code, line_codes_index);
 }
 /* From now on it is known as this; a chosen one stays chosen. NULL when memory ran out. Called without an exception. */
 struct line_code *line_codes_set(PyObject *code, enum line_choice choice);

@@ -17,6 +17,7 @@
 #include "collect/inside/line_requests.h"
 #include "collect/inside/line_targets.h"
 #include "collect/inside/resident.h"
+#include "collect/inside/script.h"
 
 #define PRIVATE_BYTES ((uint64_t)256 << 20) /* reserved, not used, until lines fill it */
 
@@ -179,43 +180,17 @@ void line_session_rest(bool rests)
         line_clock_rest();
 }
 
-/* The text of a file, as bytes; NULL with an exception. */
-static PyObject *read_file(const char *path)
-{
-    PyObject *io = PyImport_ImportModule("io");
-    PyObject *file = io ? PyObject_CallMethod(io, "open", "ss", path, "rb") : NULL;
-    PyObject *text = file ? PyObject_CallMethod(file, "read", NULL) : NULL;
-    PyObject *closed = text ? PyObject_CallMethod(file, "close", NULL) : NULL;
-    Py_XDECREF(closed);
-    Py_XDECREF(file);
-    Py_XDECREF(io);
-    return text;
-}
-
-/* Runs a file in a namespace of its own. */
-static int run_file(const char *path)
-{
-    PyObject *text = read_file(path), *builtins = PyImport_ImportModule("builtins");
-    PyObject *space = text && builtins ? Py_BuildValue("{s:O,s:s,s:s}", "__builtins__", builtins, "__name__",
-                                                       "__main__", "__file__", path)
-                                       : NULL;
-    const char *source = space ? PyBytes_AsString(text) : NULL;
-    PyObject *code = source ? Py_CompileString(source, path, Py_file_input) : NULL;
-    PyObject *result = code ? PyEval_EvalCode(code, space, space) : NULL;
-    Py_XDECREF(result);
-    Py_XDECREF(code);
-    Py_XDECREF(space);
-    Py_XDECREF(builtins);
-    Py_XDECREF(text);
-    return result ? 0 : -1;
-}
-
 /* Only in the program that sonde itself started: its children find what it has prepared, or do without. */
 static int set_up(char *why, size_t why_bytes)
 {
     const struct session *session = agent->session;
-    if (!session->setup || (uint64_t)getpid() != session->main_pid || run_file(session->setup) == 0)
+    if (!session->setup || (uint64_t)getpid() != session->main_pid)
         return 0;
+    PyObject *space = script_run(session->setup, "__main__");
+    if (space) {
+        Py_DECREF(space);
+        return 0;
+    }
     PyErr_Print();
     snprintf(why, why_bytes, "the set-up script %s failed", session->setup);
     return -1;

@@ -7,6 +7,7 @@
 #include "collect/inside/line_memory_type.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_session_type.h"
+#include "collect/inside/marks.h"
 #include "collect/inside/memory_attach.h"
 #include "collect/inside/memory_region_type.h"
 #include "collect/inside/partial.h"
@@ -65,6 +66,8 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     finder_init(agent->session->package);
     /* Lines first: what they try out is not the program's, and no call of it is to be counted. */
     if (agent->session->lines && line_session_start(agent, why, why_bytes) < 0)
+        return -1;
+    if (marks_start(agent, why, why_bytes) < 0)
         return -1;
     if (agent->session->trace && start_trace(agent, why, why_bytes) < 0)
         return -1;
