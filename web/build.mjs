@@ -52,6 +52,7 @@ const parts = {
   WASM: packed(readFileSync(wasm)),
   WORKER: packed(await bundle("worker.ts")),
   GRAPHVIZ: packed(await bundle("graphviz.ts")),
+  HIGHLIGHT: packed(await bundle("highlight.ts")),
   SCRIPT: script,
 };
 const template = readFileSync(join(here, "page.html"), "utf8");

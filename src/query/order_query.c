@@ -1,4 +1,7 @@
-/* order: the functions of a selection in the order of one column (`view`). */
+/* order: the functions of a selection in the order of one column (`view`); the first `limit` of them, 0 = all. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "analyse/function_order.h"
 #include "base/err.h"
 #include "query/answer.h"
@@ -14,8 +17,14 @@ int order_query(struct opened *opened, struct opened_recording *row, const struc
     const struct functions *functions = column < 0 ? NULL : opened_functions(row, &request->selection, err);
     if (!functions)
         return -1;
-    uint32_t *codes = answer_numbers(answer, "code", functions->row_count);
-    if (!codes)
-        return err_set(err, "not enough memory to sort %u functions", functions->row_count);
-    return function_order_sort(&row->recording, functions, column, request->falling, codes, err);
+    uint32_t count = functions->row_count;
+    uint32_t shown = request->limit && request->limit < count ? request->limit : count;
+    uint32_t *codes = calloc((size_t)count + 1, sizeof *codes);
+    uint32_t *out = codes ? answer_numbers(answer, "code", shown) : NULL;
+    int result = out ? function_order_sort(&row->recording, functions, column, request->falling, codes, err)
+                     : err_set(err, "not enough memory to sort %u functions", count);
+    if (result == 0 && shown)
+        memcpy(out, codes, shown * sizeof *out);
+    free(codes);
+    return result;
 }

@@ -44,6 +44,11 @@ export async function unpacked(id: string): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
+/** A worker whose script is such a block. */
+export async function startWorker(id: string): Promise<Worker> {
+  return new Worker(URL.createObjectURL(new Blob([await unpacked(id)], { type: "text/javascript" })));
+}
+
 interface Reply {
   id: number;
   error?: string;
@@ -62,8 +67,7 @@ export class WorkerEngine implements Engine {
   }
 
   private async start(): Promise<Worker> {
-    const source = new Blob([await unpacked("worker")], { type: "text/javascript" });
-    const worker = new Worker(URL.createObjectURL(source));
+    const worker = await startWorker("worker");
     worker.onmessage = (event: MessageEvent<Reply>) => {
       this.waiting.get(event.data.id)?.(event.data);
       this.waiting.delete(event.data.id);

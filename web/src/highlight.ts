@@ -1,53 +1,55 @@
-// Source text as coloured pieces, line by line.
+// A worker of its own: finds the coloured pieces of source text. It is started when source is first looked at; a long file
+// takes longer than a page may stand still.
 
 import highlighter from "highlight.js/lib/core";
 import cpp from "highlight.js/lib/languages/cpp";
 import python from "highlight.js/lib/languages/python";
 
-highlighter.registerLanguage("python", python);
-highlighter.registerLanguage("cpp", cpp);
+import type { Colours } from "./coloured";
 
-/** A piece of a line; `kind` is highlight.js's class, "" = plain. */
-export interface Piece {
-  kind: string;
+interface Question {
+  id: number;
+  language: string;
   text: string;
 }
 
-/** Larger files are shown without colours: they would hold the page up. */
-const LARGEST = 300_000;
+highlighter.registerLanguage("python", python);
+highlighter.registerLanguage("cpp", cpp);
 
-function languageOf(path: string): string {
-  if (/\.(py|pyw|pyi|pyx|pxd)$/i.test(path)) return "python";
-  return /\.(c|cc|cpp|cxx|h|hh|hpp|cu|cuh)$/i.test(path) ? "cpp" : "";
-}
+const LETTERS: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'" };
+const MARKUP = /<span class="([^"]*)">|<\/span>|&(?:amp|lt|gt|quot|#x27);/g;
 
-function plain(text: string): Piece[][] {
-  return text.split("\n").map((line) => [{ kind: "", text: line }]);
-}
-
-/** The highlighter gives markup: its text and classes are taken, its elements are not. */
-function addPieces(lines: Piece[][], node: Node, kind: string): void {
-  for (const child of node.childNodes) {
-    if (child instanceof Element) {
-      addPieces(lines, child, child.className || kind);
-      continue;
+/** The highlighter gives markup; of it the classes are kept, and how long each piece is. */
+function coloursOf(markup: string): Colours {
+  const kinds: string[] = [""];
+  const [ends, kind]: number[][] = [[], []];
+  const open: number[] = [0];
+  let [at, last] = [0, 0];
+  const go = (length: number) => {
+    if (!length) return;
+    at += length;
+    const now = open[open.length - 1];
+    if (kind.length && kind[kind.length - 1] === now) ends[ends.length - 1] = at;
+    else {
+      ends.push(at);
+      kind.push(now);
     }
-    (child.textContent ?? "").split("\n").forEach((text, index) => {
-      if (index) lines.push([]);
-      if (text) lines[lines.length - 1].push({ kind, text });
-    });
+  };
+  for (const found of markup.matchAll(MARKUP)) {
+    go(found.index - last);
+    last = found.index + found[0].length;
+    if (LETTERS[found[0]]) go(1);
+    else if (found[1] === undefined) open.pop();
+    else {
+      if (!kinds.includes(found[1])) kinds.push(found[1]);
+      open.push(kinds.indexOf(found[1]));
+    }
   }
+  go(markup.length - last);
+  return { kinds, ends: Uint32Array.from(ends), kind: Uint8Array.from(kind) };
 }
 
-export function coloured(path: string, text: string): Piece[][] {
-  const language = languageOf(path);
-  if (!language || text.length > LARGEST) return plain(text);
-  const markup = highlighter.highlight(text, { language, ignoreIllegals: true }).value;
-  const lines: Piece[][] = [[]];
-  addPieces(lines, new DOMParser().parseFromString(`<pre>${markup}</pre>`, "text/html").querySelector("pre")!, "");
-  return lines;
-}
-
-export function uncoloured(text: string): Piece[][] {
-  return plain(text);
-}
+onmessage = ({ data: { id, language, text } }: MessageEvent<Question>) => {
+  const colours = coloursOf(highlighter.highlight(text, { language, ignoreIllegals: true }).value);
+  postMessage({ id, colours }, { transfer: [colours.ends.buffer, colours.kind.buffer] });
+};

@@ -1,6 +1,6 @@
 // Asks the graphviz worker for a layout, and takes of its SVG only what a picture needs.
 
-import { unpacked } from "./engine";
+import { startWorker } from "./engine";
 
 interface Reply {
   id: number;
@@ -11,11 +11,6 @@ interface Reply {
 let worker: Promise<Worker> | undefined;
 let count = 0;
 
-async function start(): Promise<Worker> {
-  const source = new Blob([await unpacked("graphviz")], { type: "text/javascript" });
-  return new Worker(URL.createObjectURL(source));
-}
-
 /** Graphviz knows how wide text is in Arial; of a list of fonts it knows nothing, and makes boxes too narrow. */
 function measurable(dot: string): string {
   return dot.replaceAll('fontname="Helvetica,Arial,sans-serif"', 'fontname="Arial"');
@@ -23,7 +18,7 @@ function measurable(dot: string): string {
 
 /** SVG text. A layout that nobody waits for any more is given up with its worker: it may take long. */
 export async function layOut(dot: string, signal: AbortSignal): Promise<string> {
-  const made = await (worker ??= start());
+  const made = await (worker ??= startWorker("graphviz"));
   const id = ++count;
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -2,18 +2,18 @@
 
 import { batch } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 
 import { amountIn, type Amounts, type Shares } from "../answer";
+import { useAnswer } from "../asking";
 import { counterValue, titleOfCounter, totalOf } from "../counters";
-import { functions, type Functions } from "../functions";
+import { functions, rowOf, type Functions } from "../functions";
 import { amount, memoryMeasure, wholeWords } from "../measure";
 import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, distance, microseconds, perCent, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
 import { arrangement, idle, modules, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
-import { titleOf, view } from "../state";
+import { selection, titleOf, view } from "../state";
 import type { ViewProps } from "../views";
 
 const NOTE_LOSS = 1;
@@ -197,12 +197,21 @@ function Facts({ title, rows }: { title: string; rows: Fact[] }): JSX.Element {
   );
 }
 
-function Top(props: { title: string; table: Functions; values: Amounts; shares: Shares; recording: Recording }): JSX.Element {
-  const { title, table, values, shares, recording } = props;
-  const order = useMemo(
-    () => Uint32Array.from(values.keys()).filter((row) => values[row] > 0).sort((a, b) => values[b] - values[a]),
-    [values],
-  );
+interface TopProps {
+  title: string;
+  /** The column that they are ordered by. */
+  by: "self" | "total";
+  table: Functions;
+  recording: Recording;
+}
+
+/** The first functions by one column: of a hundred thousand they are found where the table is, beside the page. */
+function Top({ title, by, table, recording }: TopProps): JSX.Element | null {
+  const request = { ask: "order", view: by, falling: true, limit: TOP, recording: recording.number, ...selection.value };
+  const codes = useAnswer(request, (answer) => answer.numbers("code"), [table]);
+  const [values, shares]: [Amounts, Shares] = by === "self" ? [table.self, table.selfShare] : [table.total, table.totalShare];
+  if (!codes) return null;
+  const order = Array.from(codes, (code) => rowOf.value.get(code)).filter((row) => row !== undefined && values[row] > 0) as number[];
   const largest = values[order[0]] || 1;
   return (
     <section>
@@ -210,7 +219,7 @@ function Top(props: { title: string; table: Functions; values: Amounts; shares: 
         {title} <small>per cent of {wholeWords(table.whole)}</small>
       </h2>
       <ol class="bars">
-        {Array.from(order.subarray(0, TOP), (row) => (
+        {order.map((row) => (
           <li key={row}>
             <button type="button" onClick={() => show(table.code[row])} title={shortName(recording.codes.place(table.code[row]), 1000)}>
               <span class="bar" style={{ width: `${(100 * values[row]) / largest}%` }} />
@@ -347,8 +356,8 @@ export function Overview({ recording }: ViewProps): JSX.Element {
       )}
       <Recordings shown={recording} />
       {summary.memory && <MemoryOverview recording={recording} />}
-      {table && !isEmpty && <Top title={`Most ${what} in itself`} table={table} values={table.self} shares={table.selfShare} recording={recording} />}
-      {table && !isEmpty && <Top title={`Most ${what} with what it calls`} table={table} values={table.total} shares={table.totalShare} recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} in itself`} by="self" table={table} recording={recording} />}
+      {table && !isEmpty && <Top title={`Most ${what} with what it calls`} by="total" table={table} recording={recording} />}
       <Facts title="The run" rows={run(recording)} />
       <Facts title="The recording" rows={quality(summary)} />
     </div>

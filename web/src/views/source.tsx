@@ -7,7 +7,7 @@ import { noAmounts, noShares, type Amount, type Amounts, type Answer, type Share
 import { useAnswer } from "../asking";
 import { css, heatColor, pixel, textOn } from "../colors";
 import { functions, rowOf, type Functions } from "../functions";
-import { coloured, uncoloured, type Piece } from "../highlight";
+import { coloured, SourceText } from "../coloured";
 import { viewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
 import { figure, wholeWords } from "../measure";
@@ -151,18 +151,18 @@ function atBeginnings(recording: Recording, table: Functions, id: number): Lines
   return lines;
 }
 
-function useColours(path: string, text: string | null): Piece[][] | null {
-  const [pieces, setPieces] = useState<Piece[][] | null>(null);
+/** The text as it is, and with its colours when they are there. */
+function useColours(path: string, text: string | null): SourceText | null {
+  const plain = useMemo(() => (text === null ? null : new SourceText(text)), [text]);
+  const [found, setFound] = useState<SourceText | null>(null);
   useEffect(() => {
-    if (text === null) {
-      setPieces(null);
-      return undefined;
-    }
-    setPieces(uncoloured(text));
-    const wait = setTimeout(() => setPieces(coloured(path, text)), 0);
-    return () => clearTimeout(wait);
+    let current = true;
+    if (text !== null) void coloured(path, text).then((made) => current && setFound(made));
+    return () => {
+      current = false;
+    };
   }, [path, text]);
-  return pieces;
+  return found?.text === text ? found : plain;
 }
 
 function Heat({ value, share, largest }: { value: Amount; share: Share; largest: number }): JSX.Element {
@@ -211,7 +211,7 @@ interface ListingProps {
   lines: Lines;
   /** Whether lines were timed. */
   timed: boolean;
-  pieces: Piece[][] | null;
+  source: SourceText | null;
   /** Numbers of the lines that are shown. */
   numbers: Uint32Array;
 }
@@ -222,7 +222,7 @@ function largestOf(values: Float64Array): number {
   return largest;
 }
 
-function Listing({ lines, timed, pieces, numbers }: ListingProps): JSX.Element {
+function Listing({ lines, timed, source, numbers }: ListingProps): JSX.Element {
   const [largestSelf, largestTotal] = useMemo(() => [largestOf(lines.self), largestOf(lines.total)], [lines]);
   const largestGrowth = useMemo(() => largestOf(lines.growth), [lines]);
   const measured = lines.growth.length > 0;
@@ -238,7 +238,7 @@ function Listing({ lines, timed, pieces, numbers }: ListingProps): JSX.Element {
         {measured && <Highest value={lines.highest[number]} />}
         {!measured && <Heat value={lines.self[number]} share={lines.selfShare[number]} largest={largestSelf} />}
         {!measured && <Heat value={lines.total[number]} share={lines.totalShare[number]} largest={largestTotal} />}
-        <code role="cell">{pieces?.[number - 1]?.map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
+        <code role="cell">{source?.pieces(number).map(({ kind, text }) => <span class={kind}>{text}</span>)}</code>
       </div>
     );
   };
@@ -256,7 +256,7 @@ function hottest(by: Float64Array): number[] {
   return numbers.sort((a, b) => by[b] - by[a]).slice(0, HOTTEST);
 }
 
-function HotLines({ lines, pieces }: { lines: Lines; pieces: Piece[][] | null }): JSX.Element | null {
+function HotLines({ lines, source }: { lines: Lines; source: SourceText | null }): JSX.Element | null {
   const [by, shares] = heatOf(lines);
   const list = hottest(by);
   if (!list.length) return null;
@@ -269,7 +269,7 @@ function HotLines({ lines, pieces }: { lines: Lines; pieces: Piece[][] | null })
             <button type="button" onClick={() => (line.value = number)}>
               <span class="number">{number}</span>
               <span class="figure">{figure(by[number], shares[number])}</span>
-              <code>{pieces?.[number - 1]?.map(({ text }) => text).join("").trim()}</code>
+              <code>{source?.line(number).trim()}</code>
             </button>
           </li>
         ))}
@@ -279,8 +279,8 @@ function HotLines({ lines, pieces }: { lines: Lines; pieces: Piece[][] | null })
 }
 
 /** Every line of the text; without it those that something is known of. */
-function numbersOf(lines: Lines, pieces: Piece[][] | null): Uint32Array {
-  if (pieces) return Uint32Array.from({ length: Math.max(pieces.length, lines.self.length - 1) }, (_, index) => index + 1);
+function numbersOf(lines: Lines, source: SourceText | null): Uint32Array {
+  if (source) return Uint32Array.from({ length: Math.max(source.length, lines.self.length - 1) }, (_, index) => index + 1);
   return Uint32Array.from(lines.total.keys()).filter(
     (number) => number && (lines.total[number] > 0 || lines.self[number] > 0 || lines.highest[number] > 0),
   );
@@ -324,8 +324,8 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
     [found, table],
   );
   const timed = !!lines?.hits.some((value) => value > 0);
-  const pieces = useColours(row.path, lines?.text ?? null);
-  const numbers = useMemo(() => (lines ? numbersOf(lines, pieces) : new Uint32Array(0)), [lines, pieces?.length]);
+  const source = useColours(row.path, lines?.text ?? null);
+  const numbers = useMemo(() => (lines ? numbersOf(lines, source) : new Uint32Array(0)), [lines, source?.length]);
   useKeys(numbers);
   useEffect(() => {
     // The selected function's line, unless one is chosen.
@@ -335,7 +335,7 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
   if (!lines) return null;
   return (
     <>
-      <Note hasText={pieces !== null} hasLines={hasLines} />
+      <Note hasText={source !== null} hasLines={hasLines} />
       <div class="listing">
         <div class={timed ? "code timed" : "code"} role="table" aria-label={row.path.slice(-200)}>
           <div class="row heads" role="row">
@@ -347,9 +347,9 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
               <Path path={row.path} />
             </span>
           </div>
-          <Listing lines={lines} timed={timed} pieces={pieces} numbers={numbers} />
+          <Listing lines={lines} timed={timed} source={source} numbers={numbers} />
         </div>
-        <HotLines lines={lines} pieces={pieces} />
+        <HotLines lines={lines} source={source} />
       </div>
     </>
   );
