@@ -6,7 +6,7 @@ import pathlib
 import shutil
 
 import pytest
-from heaps import NOTHING, Heap, blocks, expected, mem
+from heaps import NOTHING, Frame, Heap, added, blocks, expected, mem
 
 __all__ = ["blocks"]  # a fixture
 
@@ -67,6 +67,148 @@ def test_functions_that_lie_where_others_did_are_told_apart(launch, blocks):
         if stack and stack[0].name.startswith("function_") and allocator == "malloc":
             found[stack[0].name] += numbers.total[0]
     assert found == {f"function_{i}": 2 * (1000 + i) for i in range(1000)}
+
+
+WANDERING = """
+import collections, json, random, sys
+import blocks
+made = collections.Counter()
+chance = random.Random(5)
+def take():
+    lines, frame = [], sys._getframe(1)
+    while frame:
+        lines.append((frame.f_code.co_name, frame.f_lineno))
+        assert frame.f_trace_lines is True
+        frame = frame.f_back
+    size = chance.randrange(1, 5000)
+    made[json.dumps(lines)] += size
+    blocks.take(size, 1)
+def left(depth):
+    go(depth)
+    take()
+def right(depth):
+    take(); go(depth)
+def twice(depth):
+    for _ in resumed(depth):
+        take()
+    next(resumed(depth))
+def resumed(depth):
+    go(depth)
+    yield take()
+    yield from resumed(depth - 1) if depth > 0 else ()
+def failing(depth):
+    try:
+        go(depth)
+        raise KeyError
+    except KeyError:
+        take()
+def go(depth):
+    if depth > 0:
+        chance.choice([left, right, twice, failing])(depth - chance.randrange(1, 4))
+def deep(depth):
+    if depth:
+        return deep(depth - 1)
+    for _ in range(60):
+        go(9)
+        take()
+for depth in (0, 3, 40):
+    deep(depth)
+def one(): take()
+def two(): one()
+def three(): two()
+def four(): three()
+def five(): four()
+def source():
+    while True:
+        yield five()
+def two_places():
+    numbers = source()
+    next(numbers)
+    next(numbers)
+two_places()
+json.dump(made, sys.stdout)
+"""
+
+
+def test_stacks_are_right_wherever_they_change(launch, blocks):
+    """Against Python's own word at each allocation: calls at many depths, generators, exceptions."""
+    shutil.copy(blocks, launch.folder)
+    program = launch.folder / "wandering.py"
+    program.write_text(WANDERING)
+    run = mem(launch, program)
+    assert run.returncode == 0, run.stderr
+    found = collections.Counter()
+    here = Frame("take", str(program), WANDERING.splitlines().index("    blocks.take(size, 1)") + 1)
+    for stack, allocator, numbers, _ in Heap(launch.folder / "out.sonde").rows:
+        if allocator == "malloc" and stack and stack[0] == here:
+            found[json.dumps([(frame.name, frame.line) for frame in stack[1:]])] += numbers.total[0]
+    said = json.loads(run.stdout)
+    assert len(said) > 200 and {key: found[key] for key in said} == said
+
+
+HOLES = """
+import json, sys, time
+import blocks
+sizes = []
+def grow():
+    kept = []
+    for i in range(100_000):
+        kept.append(None)
+        if not sizes or sys.getsizeof(kept) != sizes[-1]:
+            sizes.append(sys.getsizeof(kept))
+    return kept
+kept = grow()
+blocks.take(4080, 20_000)
+blocks.sieve(16)
+time.sleep(0.3)
+json.dump([size - sys.getsizeof([]) for size in sizes], sys.stdout)
+"""
+
+
+def test_growing_lists_and_fragmentation(launch, blocks):
+    """A list's growth is what Python says of its sizes. Of blocks freed in a pattern the rest is live, yet
+    the system has got nothing back: the heap falls, the resident size does not."""
+    shutil.copy(blocks, launch.folder)
+    program = launch.folder / "holes.py"
+    program.write_text(HOLES)
+    run = mem(launch, program)
+    assert run.returncode == 0, run.stderr
+    heap = Heap(launch.folder / "out.sonde")
+    lines = HOLES.splitlines()
+    found = heap.by_line("holes.py")
+    sizes = [size for size in json.loads(run.stdout) if size > 512]  # smaller ones come from arenas
+    appending = lines.index("        kept.append(None)") + 1
+    grown = added(numbers for (line, kind), numbers in found.items() if line == appending and kind != "mmap")
+    assert (grown.total, grown.peak) == ((sum(sizes), len(sizes)), (sizes[-1], 1))
+    taken = found[lines.index("blocks.take(4080, 20_000)") + 1, "malloc"]
+    assert (taken.total, taken.peak, taken.live) == ((81_600_000, 20_000),) * 2 + ((5_100_000, 1250),)
+    after = heap.series("heap")[-1][0]
+    resident = max(value for time, value in heap.series("rss") if time > after - 250_000_000)
+    assert heap.series("heap")[-1][1] < 30_000_000 < 75_000_000 < resident
+
+
+VECTORS = """
+import numpy
+values = numpy.arange(1_000_000.0)
+def work():
+    return numpy.sqrt(numpy.abs(values))
+for _ in range(3):
+    kept = work()
+"""
+
+
+def test_temporaries_of_numpy(modern_launch, modern):
+    """A line makes two arrays of 8 MB in each turn, one of which is gone when it ends."""
+    launch = modern_launch
+    python, reason = modern.peer_environment(["numpy"])
+    if not python:
+        pytest.skip(reason)
+    launch.python = type("Peer", (), {"executable": python, "enter": modern.enter})
+    program = launch.write("vectors.py", VECTORS)
+    assert mem(launch, program).returncode == 0
+    found = Heap(launch.folder / "out.sonde").by_line("vectors.py")
+    work = found[4, "malloc"]
+    assert [round(pair[0], -5) for pair in (work.total, work.peak)] == [48_000_000, 24_000_000]
 
 
 CONTAINERS = """

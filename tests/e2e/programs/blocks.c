@@ -51,6 +51,23 @@ static PyObject *give(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* sieve(step): of the blocks that are held every one but each step-th is freed. */
+static PyObject *sieve(PyObject *self, PyObject *arguments)
+{
+    int step, kept = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "i", &step) || step < 1)
+        return NULL;
+    for (int i = 0; i < held_count; i++) {
+        if (i % step == 0)
+            held[kept++] = held[i];
+        else
+            free(held[i]);
+    }
+    held_count = kept;
+    Py_RETURN_NONE;
+}
+
 /* pass(size, count): each is freed before the next is made. */
 static PyObject *pass(PyObject *self, PyObject *arguments)
 {
@@ -156,6 +173,7 @@ static PyObject *without_gil(PyObject *self, PyObject *arguments)
 static PyMethodDef methods[] = {
     {"take", take, METH_VARARGS, NULL},
     {"give", give, METH_VARARGS, NULL},
+    {"sieve", sieve, METH_VARARGS, NULL},
     {"pass_", pass, METH_VARARGS, NULL},
     {"zeroed", zeroed, METH_VARARGS, NULL},
     {"grow", grow, METH_VARARGS, NULL},
