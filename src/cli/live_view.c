@@ -154,14 +154,21 @@ static int wait_for_news(const struct live_view *live, int signals, bool for_end
     }
 }
 
-static int wait_beside_signals(const struct live_view *live, bool for_end)
+/* Those that a person or a batch system sends to end us. */
+static sigset_t block_signals(sigset_t *before)
 {
-    sigset_t set, before;
+    sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, &before);
+    sigprocmask(SIG_BLOCK, &set, before);
+    return set;
+}
+
+static int wait_beside_signals(const struct live_view *live, bool for_end)
+{
+    sigset_t before, set = block_signals(&before);
     int fd = signalfd(-1, &set, SFD_CLOEXEC);
     int number = fd >= 0 ? wait_for_news(live, fd, for_end) : 0;
     if (fd >= 0)
@@ -211,6 +218,7 @@ void live_view_ended(struct live_view *live)
 {
     if (!live->pid)
         return;
+    block_signals(NULL); /* from here on they end the waiting, and the exit code is the program's */
     __atomic_store_n(&live->board->ended, 1, __ATOMIC_RELEASE);
     wake(live);
 }

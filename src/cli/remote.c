@@ -73,6 +73,8 @@ static enum remote_state state_for(const struct http_get_head *head)
 {
     if (head->status == 200 && head->run[0])
         return head->is_live ? REMOTE_CONNECTED : REMOTE_ENDED;
+    if (head->status == 503) /* too many look on */
+        return REMOTE_LOST;
     return head->status == 403 ? REMOTE_REFUSED : REMOTE_FOREIGN;
 }
 
@@ -119,6 +121,8 @@ static enum remote_state take_all(struct copier *copier)
     do {
         before = copier->taken;
         state = take_piece(copier, &head);
+        if (state == REMOTE_CONNECTED)
+            set_state(copier, state);
         if (copier->taken != before)
             tell(copier);
     } while ((state == REMOTE_CONNECTED || state == REMOTE_ENDED) && copier->taken < head.size_bytes);
@@ -133,7 +137,7 @@ static bool wait_for_event(int stream)
     return poll(&polled, 1, PULSE_MS) > 0 && recv(stream, events, sizeof events, 0) > 0;
 }
 
-/* Follows a run to its end, or until the connection breaks. */
+/* Follows a run to its end, or until the connection breaks. The stream comes first: whoever has one is waited for. */
 static enum remote_state follow_run(struct copier *copier)
 {
     char path[256];
@@ -143,11 +147,9 @@ static enum remote_state follow_run(struct copier *copier)
     int stream = http_get_begin(&place, path, &head, &copier->in, NULL);
     if (stream < 0)
         return REMOTE_LOST;
-    enum remote_state state = head.status == 200 ? take_all(copier) : REMOTE_LOST;
-    while (state == REMOTE_CONNECTED) {
-        set_state(copier, state);
+    enum remote_state state = head.status == 200 ? take_all(copier) : state_for(&head);
+    while (state == REMOTE_CONNECTED)
         state = wait_for_event(stream) ? take_all(copier) : REMOTE_LOST;
-    }
     close(stream);
     return state;
 }
@@ -158,9 +160,7 @@ static void step(struct copier *copier)
         set_state(copier, REMOTE_UNKNOWN);
         return;
     }
-    enum remote_state state = take_all(copier);
-    if (state == REMOTE_CONNECTED)
-        state = follow_run(copier);
+    enum remote_state state = follow_run(copier);
     enum remote_state before = copier->remote->board->state;
     if (state == REMOTE_LOST && before != REMOTE_CONNECTED && before != REMOTE_LOST)
         state = before == REMOTE_ENDED ? REMOTE_ENDED : REMOTE_WAITING;

@@ -157,6 +157,8 @@ def test_who_comes_late_sees_all_and_others_stay(modern_launch):
         late = client.events()
         assert next(late)[0] == next(second)[0] == "grown"
         assert "tick" in client.ask("codes").texts("name")
+        late.close()
+        second.close()
 
 
 def test_nobody_looks_and_nobody_waits(modern_launch):
@@ -221,6 +223,7 @@ def test_stuck_viewers_hold_up_nothing(modern_launch):
             stuck.append(read_nothing(client, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"))
             for _ in range(20):  # a page is a megabyte
                 stuck.append(read_nothing(client, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            assert client.ask("summary").error is None  # who came before is served by now, too
             before = run.path.stat().st_size
             until(lambda: run.path.stat().st_size > before, run.process)  # somebody looks on: it is written
             sizes.append(run.path.stat().st_size)
@@ -321,7 +324,7 @@ def test_a_viewer_waits_for_a_run_and_for_the_next(modern_launch):
     with Server(modern_launch.sonde, f":{port}") as viewer:
         assert until(lambda: state_of(viewer)) == f"waiting for a program at 127.0.0.1:{port}"
         for script in (TICKING, TICKING.replace("tick", "tock")):
-            with Run(modern_launch, "--quiet", script=script, at=port) as run:
+            with Run(modern_launch, script=script, at=port) as run:
                 name = "tick" if script == TICKING else "tock"
                 until(lambda name=name: name in viewer.ask("codes").texts("name"), run.process)
                 assert state_of(viewer) == "" and viewer.ask("summary").values["live"] is True
@@ -384,7 +387,7 @@ def test_pages_and_names_from_elsewhere_are_refused(modern_launch):
 def test_another_user_of_this_machine_needs_the_token(modern_launch):
     secret = "a-token-of-24-characters"
     ask = (
-        "import http.client, os, sys; os.setuid(65534)\n"
+        "import encodings.idna, http.client, os, sys; os.setuid(65534)\n"
         "c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1])); c.request('GET', sys.argv[2])\n"
         "print(c.getresponse().status)"
     )
