@@ -167,3 +167,109 @@ def test_threads_that_come_and_go(modern_launch):
     assert events.counts == {"short": 600, "together": 100}
     assert len({span.thread for span in events.named("together")}) == 100
     assert os.path.exists(modern_launch.folder / "out.sonde")
+
+
+MARKED = """
+import asyncio, sys
+import sonde
+
+@profile
+def grow():
+    return bytearray(32 << 20)
+
+@profile(precision=4)
+def outer():
+    kept = grow()
+    with profile.timestamp("block"):
+        pass
+    return kept
+
+class Class:
+    @profile
+    @staticmethod
+    def method():
+        raise KeyError
+
+@profile
+async def task(turns):
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+@profile
+def values():
+    yield from range(3)
+
+async def tasks():
+    await asyncio.gather(task(1), task(2))
+
+kept = outer()
+try:
+    Class.method()
+except KeyError:
+    pass
+asyncio.run(tasks())
+assert list(values()) == [0, 1, 2]
+with sonde.timed_region("timed"):
+    pass
+
+@sonde.memprof
+def memory():
+    pass
+
+@sonde.lineprof
+def times():
+    pass
+
+memory()
+times()
+from memory_profiler import profile as imported
+
+@imported
+def last():
+    pass
+
+last()
+"""
+
+
+def test_memory_over_time_is_marked(launch):
+    """sonde mem --rss: what profile decorates, its blocks and regions have brackets, as mprof's have."""
+    program = launch.write("marked.py", MARKED)
+    _, events = record(launch, "mem --rss", program)
+    assert events.paths == {
+        "__main__.outer": 1,
+        "__main__.outer/__main__.grow": 1,
+        "__main__.outer/block": 1,
+        "__main__.method": 1,
+        "__main__.task": 1,
+        "__main__.task/__main__.task": 1,
+        "__main__.values": 1,
+        "timed": 1,
+        "__main__.memory": 1,
+        "__main__.last": 1,
+    }
+    before, after = events.only("__main__.grow").grown
+    assert before > 1 << 20 and 0 <= after - before - (32 << 20) < 1 << 20
+    first, second = events.named("__main__.task")
+    assert first.end < second.end
+    done = launch.run([launch.sonde, "export", launch.folder / "out.sonde", "-o", launch.folder / "out.dat"])
+    assert done.returncode == 0, done.stderr.decode()
+    lines = [line.split() for line in (launch.folder / "out.dat").read_text().splitlines()]
+    (grown,) = [line for line in lines if line[:2] == ["FUNC", "__main__.grow"]]
+    assert [float(grown[2]), float(grown[4])] == pytest.approx([before / 2**20, after / 2**20], abs=1e-4)
+
+
+def test_an_unmarked_program_has_nothing_more(modern_launch):
+    """No name but `profile`, no module of ours, no environment: what it does is its own."""
+    program = modern_launch.write(
+        "plain.py",
+        """
+        import os, sys
+        print(sorted(name for name in sys.modules if "sonde" in name))
+        print([name for name in os.environ if "SONDE" in name or "PRELOAD" in name])
+        print(len(os.listdir("/proc/self/fd")))
+        """,
+    )
+    text, events = record(modern_launch, "mem --rss", program)
+    assert text == modern_launch.plain(program).stdout.decode()
+    assert not events.spans and len(events.rows("processes")) == 2

@@ -156,7 +156,7 @@ def check_c(events):
     assert not [note for note in events.notes if "left out" in note]
 
 
-@pytest.mark.parametrize("command", ["record", "trace", "mem"])
+@pytest.mark.parametrize("command", ["record", "trace", "mem", "mem --rss --children"])
 def test_a_program_in_c(sonde, tmp_path, command):
     """No Python anywhere: a process has an area of events as soon as it tells of one."""
     program = build(tmp_path, "gcc", "program.c", C_PROGRAM, "-std=c99", "-D_GNU_SOURCE")

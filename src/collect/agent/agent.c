@@ -156,6 +156,10 @@ static void main_is_about_to_run(void)
     const char *no_heap = session.heap ? start_heap() : NULL;
     if (no_heap)
         refuse(no_heap);
+    if (session.resident_regions) { /* and nothing else: the program is only looked at */
+        start_inside(why, sizeof why);
+        return;
+    }
     if (needs_inside() && start_inside(why, sizeof why) < 0) {
         refuse(why);
         return;
@@ -195,7 +199,7 @@ static void take_session(char *text)
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     if (!why)
         sonde_agent.python = layouts_version(version());
-    if (why && is_interpreter())
+    if (why && is_interpreter() && !session.resident_regions)
         refuse(why);
 }
 

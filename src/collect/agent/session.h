@@ -77,7 +77,7 @@ struct session {
     const char *start_at,
         *stop_at;          /* and only between these passes, "NAME#N"; NULL = from the start, to the end */
     uint64_t skip_first;   /* so many times it is not, though it should */
-    bool resident_regions; /* regions say what is resident when they begin and end */
+    bool resident_regions; /* regions are all there is, and say what is resident then */
     const char *
         marks[SESSION_MARKS]; /* whose calls are named regions: mark_template.h; and Python files with more */
     uint32_t mark_count;

@@ -97,18 +97,26 @@ static PyObject *is_on(PyObject *module, PyObject *unused)
     return PyBool_FromLong(events_on());
 }
 
-static PyObject *begin(PyObject *module, PyObject *name)
+static PyObject *tell_region(PyObject *arguments, const char *format, void (*tell)(uint32_t, uint64_t))
 {
-    (void)module;
-    events_begin(id_of(EVENTS_REGION, name));
+    PyObject *name;
+    unsigned long long owner = 0;
+    if (!PyArg_ParseTuple(arguments, format, &name, &owner))
+        return NULL;
+    tell(id_of(EVENTS_REGION, name), owner);
     return done();
 }
 
-static PyObject *end(PyObject *module, PyObject *name)
+static PyObject *begin(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    events_end(id_of(EVENTS_REGION, name));
-    return done();
+    return tell_region(arguments, "O|K:event_begin", events_begin_for);
+}
+
+static PyObject *end(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return tell_region(arguments, "O|K:event_end", events_end_for);
 }
 
 static PyObject *mark(PyObject *module, PyObject *arguments)
@@ -153,8 +161,9 @@ int events_add(PyObject *module)
 {
     static PyMethodDef functions[] = {
         {"events_on", is_on, METH_NOARGS, "Whether somebody records events of this process."},
-        {"event_begin", begin, METH_O, "event_begin(name): a region begins in this thread."},
-        {"event_end", end, METH_O, "event_end(name): the innermost open one of that name ends."},
+        {"event_begin", begin, METH_VARARGS, "event_begin(name, owner=0): a region begins in this thread."},
+        {"event_end", end, METH_VARARGS,
+         "event_end(name, owner=0): the innermost open one of that name and owner ends."},
         {"event_mark", mark, METH_VARARGS, "event_mark(name, text=None): an instant."},
         {"event_counter", counter, METH_VARARGS, "event_counter(name, value): what it is now."},
         {"event_metadata", metadata, METH_VARARGS, "event_metadata(key, value): about this run."},

@@ -129,3 +129,9 @@ void finder_install_for_lines(bool of_memory)
     modules[MEMORY_PROFILER].is_offered = of_memory;
     finder_install();
 }
+
+void finder_install_for_marks(void)
+{
+    modules[MEMORY_PROFILER].is_offered = true;
+    finder_install();
+}

@@ -22,6 +22,8 @@ void finder_init(const char *package);
 void finder_install(void);
 /* The same, with the stand-ins of what measures lines. */
 void finder_install_for_lines(bool of_memory);
+/* The same for a program whose memory is looked at from outside: with a stand-in for memory_profiler. */
+void finder_install_for_marks(void);
 /* Looks at a function met for the first time. */
 void finder_notice(uint64_t key, const char *file, const char *name);
 /* The watched function is starting. */

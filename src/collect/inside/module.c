@@ -9,6 +9,7 @@
 #include "collect/inside/line_session_type.h"
 #include "collect/inside/marks.h"
 #include "collect/inside/memory_attach.h"
+#include "collect/inside/memory_marks.h"
 #include "collect/inside/memory_region_type.h"
 #include "collect/inside/partial.h"
 #include "collect/inside/session_type.h"
@@ -71,6 +72,8 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
         return -1;
     if (agent->session->trace && start_trace(agent, why, why_bytes) < 0)
         return -1;
+    if (agent->session->resident_regions)
+        memory_marks_install();
     partial_start(agent, agent->session->trace ? &launched_trace : NULL);
     return 0;
 }

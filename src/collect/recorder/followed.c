@@ -105,7 +105,10 @@ int followed_open(struct followed *followed, const struct followed_origin *origi
     followed->memory = followed->kind ? map_memory(followed->kind, hello, fd) : NULL;
     if (!followed->memory)
         return -1;
-    if (origin->same) {
+    followed->is_guest = origin->observed != 0;
+    if (origin->observed) {
+        followed->id = origin->observed;
+    } else if (origin->same) {
         followed->process = origin->same->process;
         followed->id = origin->same->id;
     } else {
@@ -125,7 +128,8 @@ void followed_close(struct followed *followed, struct writer *writer, bool ended
 {
     followed->process.end_ns = ended ? clock_monotonic_ns() : 0;
     followed->process.exit_code = exit_code;
-    writer_update_process(writer, followed->id, &followed->process);
+    if (!followed->is_guest)
+        writer_update_process(writer, followed->id, &followed->process);
     followed_stop(followed);
     munmap(followed->memory, followed->memory_bytes);
     followed->kind->free(followed->drain);

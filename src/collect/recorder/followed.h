@@ -31,6 +31,7 @@ struct followed {
     struct native_space *space; /* of a sample area with native stacks */
     uint32_t id;                /* in the file */
     struct process process;
+    bool is_guest; /* somebody else looks after the process: what it is called, and how it ends */
 };
 
 /* Makes a text for the file out of a command line: joined, without secrets. A new string or NULL. */
@@ -41,6 +42,7 @@ struct followed_origin {
     uint32_t parent_id;            /* process in the file; 0 = none */
     const struct followed *forker; /* the process that it may have been forked from; NULL = not known */
     const struct followed *same;   /* the same process, recorded in another way; NULL = this is the first */
+    uint32_t observed;             /* its id in the file, when it is looked at from outside; 0 = it is not */
 };
 /* Maps the memory behind `fd` (which stays the caller's) and announces the process in the file that `files` writes
  * to. -1 when the message or the memory makes no sense. */

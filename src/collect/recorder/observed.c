@@ -108,6 +108,16 @@ void observed_begin(struct observed *observed, uint32_t pid)
     add(observed, pid, 0);
 }
 
+uint32_t observed_meet(struct observed *observed, uint32_t pid, uint32_t parent_pid)
+{
+    const struct observed_process *row = find(observed, pid), *parent = find(observed, parent_pid);
+    if (!row && parent && observed->children) {
+        add(observed, pid, parent->id);
+        row = find(observed, pid);
+    }
+    return row ? row->id : 0;
+}
+
 struct looking {
     struct observed *observed;
     uint32_t parent_id;

@@ -34,6 +34,8 @@ struct observed {
 
 /* Begins with the program itself. */
 void observed_begin(struct observed *observed, uint32_t pid);
+/* A process that tells of itself: its id in the file. It is taken in if it was not seen yet; 0 = it is none of ours. */
+uint32_t observed_meet(struct observed *observed, uint32_t pid, uint32_t parent_pid);
 /* Takes in processes that came, lets go of those that went. False when the program itself is gone. */
 bool observed_step(struct observed *observed, uint64_t now_ns);
 /* A process has ended, with that exit code (INT32_MIN = not known). */

@@ -60,7 +60,8 @@ static void finish(struct recorder *recorder, struct followed *followed, bool en
     struct clock_rate rate = current_rate(recorder);
     followed_finish(followed, &rate);
     recorder_sums_add(recorder->result, followed);
-    counters_end(&recorder->counters, (uint32_t)followed->pid);
+    if (!followed->is_guest)
+        counters_end(&recorder->counters, (uint32_t)followed->pid);
     followed_close(followed, recorder->options->writer, ended, exit_code);
 }
 
@@ -145,7 +146,13 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     struct followed *before = find_followed(recorder, pid);
     uint32_t parent_id = before ? before->process.parent : parent_of(recorder, pid, (pid_t)hello->parent_pid);
     const struct followed_origin origin = {
-        .pid = pid, .parent_id = parent_id, .forker = find_id(recorder, parent_id), .same = same};
+        .pid = pid,
+        .parent_id = parent_id,
+        .forker = find_id(recorder, parent_id),
+        .same = same,
+        .observed = options->observe
+                        ? observed_meet(&recorder->observed, (uint32_t)pid, (uint32_t)hello->parent_pid)
+                        : 0};
     if (followed_open(&opened, &origin, hello, fd, &recorder->native_files, options->describe) < 0)
         return;
     *added = opened;
@@ -154,10 +161,11 @@ static void take_process(struct recorder *recorder, const struct session_hello *
     recorder->count++;
     if ((uint32_t)pid == recorder->invitation.pid)
         invitation_accept(&recorder->invitation);
-    recorder->result->processes += !same;
-    if (!same)
+    bool is_new = !same && !opened.is_guest;
+    recorder->result->processes += is_new;
+    if (is_new)
         counters_add(&recorder->counters, (uint32_t)pid, opened.id, clock_monotonic_ns());
-    if (options->duration_ns)
+    if (options->duration_ns && !opened.is_guest)
         recorder_end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }
 
@@ -361,7 +369,7 @@ static uint32_t still_running(const struct recorder *recorder)
 {
     uint32_t running = 0;
     for (size_t i = 0; i < recorder->count; i++)
-        running += recorder->followed[i].memory != NULL;
+        running += recorder->followed[i].memory && !recorder->followed[i].is_guest;
     return running;
 }
 

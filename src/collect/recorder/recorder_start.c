@@ -62,15 +62,38 @@ static int start_invited(struct recorder *recorder, const char *socket, struct e
 
 /* ---- a program that is only looked at ---- */
 
-static int start_observed(struct recorder *recorder, struct err *err)
+static int launch_target(struct recorder *recorder, struct bytes *settings, struct err *err)
 {
-    const struct recorder_options *options = recorder->options;
-    const struct launch launch = {.argv = options->argv,
+    const struct launch launch = {.argv = recorder->options->argv,
+                                  .agent = recorder->options->agent,
+                                  .heap = recorder->options->heap,
+                                  .settings = (char *)settings->data,
                                   .mask = &recorder->signals.old_mask,
                                   .child_action = &recorder->signals.old_child_action};
     recorder->start = clock_read_pair(clock_has_counter());
     recorder->result->start_ns = recorder->start.ns;
-    recorder->target = options->pid ? (pid_t)options->pid : launch_start(&launch, err);
+    return launch_start(&launch, err);
+}
+
+/* The agent comes along for what the program tells of itself; without it all else is recorded. */
+static int launch_observed(struct recorder *recorder, struct err *err)
+{
+    char name[64];
+    struct bytes settings = {0};
+    recorder->listener = listener_open(name, sizeof name, NULL);
+    if (recorder->listener >= 0 && put_session(recorder, name, &settings, NULL) < 0)
+        bytes_clear(&settings);
+    int target = launch_target(recorder, &settings, err);
+    bytes_clear(&settings);
+    return target;
+}
+
+static int start_observed(struct recorder *recorder, struct err *err)
+{
+    const struct recorder_options *options = recorder->options;
+    recorder->start = clock_read_pair(clock_has_counter());
+    recorder->result->start_ns = recorder->start.ns;
+    recorder->target = options->pid ? (pid_t)options->pid : launch_observed(recorder, err);
     if (recorder->target <= 0)
         return -1;
     recorder->counters.memory = options->observe->memory;
@@ -101,15 +124,7 @@ int recorder_start(struct recorder *recorder, struct err *err)
         return start_invited(recorder, name, err);
     struct bytes settings = {0};
     int settled = put_session(recorder, name, &settings, err);
-    const struct launch launch = {.argv = recorder->options->argv,
-                                  .agent = recorder->options->agent,
-                                  .heap = recorder->options->heap,
-                                  .settings = (char *)settings.data,
-                                  .mask = &recorder->signals.old_mask,
-                                  .child_action = &recorder->signals.old_child_action};
-    recorder->start = clock_read_pair(clock_has_counter());
-    recorder->result->start_ns = recorder->start.ns;
-    recorder->target = settled < 0 ? -1 : launch_start(&launch, err);
+    recorder->target = settled < 0 ? -1 : launch_target(recorder, &settings, err);
     bytes_clear(&settings);
     /* A file that may not grow is a failed write, not our death. The target has its own disposition already. */
     signal(SIGXFSZ, SIG_IGN);
