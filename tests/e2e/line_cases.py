@@ -349,8 +349,8 @@ def check_self_times(sonde):
     inner = sum(row[2] for row in leaf.values())
     (call,) = [row for row in branch.values() if row[2] != row[3]]
     assert inner <= call[2] - call[3] <= call[2]
-    for row in (*leaf.values(), *branch.values()):
-        assert 0 < row[4] <= row[2] / row[1] <= row[5] <= row[2], row
+    for row in (*leaf.values(), *branch.values()):  # the shortest may be shorter than a step of the clock
+        assert 0 <= row[4] <= row[2] / row[1] <= row[5] <= row[2], row
 
 
 def check_threads(sonde):

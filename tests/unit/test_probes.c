@@ -21,6 +21,8 @@ enum {
     JUMP_ABSOLUTE = 113,
     POP_JUMP_IF_FALSE = 114,
     LOAD_FAST = 124,
+    RERAISE = 119,
+    JUMP_BACKWARD_NO_INTERRUPT = 134,
     JUMP_BACKWARD = 140,
     EXTENDED_ARG = 144,
     RESUME = 151,
@@ -110,43 +112,66 @@ static void test_jumps_back_have_probes_of_their_own(void **state)
     probe_code_clear(&made);
 }
 
-/* 3.11: the detour is protected as the jump is, and a backward jump becomes a forward one. */
+static const uint8_t loop_11[] = {
+    RESUME,  0, LOAD_FAST,  0, LOAD_FAST,    0, POP_JUMP_BACKWARD_IF_FALSE, 2, LOAD_CONST, 0, RETURN_VALUE, 0,
+    POP_TOP, 0, LOAD_CONST, 0, RETURN_VALUE, 0,
+};
+
+/* 3.11: the detour is protected as the jump is, and a backward jump becomes a forward one; calls tell of themselves, also
+ * those that an exception ends. */
 static void test_detours_are_protected(void **state)
 {
     (void)state;
-    static const uint8_t code[] = {
+    static const char handlers[] = {(char)0x82, 2, 6, 0}; /* the loop, by the instruction at unit 6 */
+    struct probe_code made;
+    assert_true(
+        make(&made, 11, loop_11, 9, LINES(10, 11, 11, 11, 12, 12, 13, 13, 13), handlers, sizeof handlers));
+    static const uint8_t expected[] = {
+        PROBE(3),
         RESUME,
-        0,
+        0, /* a call begins */
+        PROBE(4),
         LOAD_FAST,
         0,
         LOAD_FAST,
         0,
-        POP_JUMP_BACKWARD_IF_FALSE,
-        2,
+        POP_JUMP_IF_FALSE,
+        17, /* to the detour */
+        PROBE(5),
         LOAD_CONST,
         0,
+        PROBE(6),
         RETURN_VALUE,
         0,
+        PROBE(7),
         POP_TOP,
         0,
         LOAD_CONST,
         0,
+        PROBE(8),
         RETURN_VALUE,
         0,
-    };
-    static const char handlers[] = {(char)0x82, 2, 6, 0}; /* the loop, by the instruction at unit 6 */
-    struct probe_code made;
-    assert_true(
-        make(&made, 11, code, 9, LINES(10, 11, 11, 11, 12, 12, 13, 13, 13), handlers, sizeof handlers));
-    static const uint8_t expected[] = {
-        RESUME,     0,        PROBE(3),          LOAD_FAST, 0,
-        LOAD_FAST,  0,        POP_JUMP_IF_FALSE, 11,        PROBE(4),
-        LOAD_CONST, 0,        RETURN_VALUE,      0,         PROBE(5),
-        POP_TOP,    0,        LOAD_CONST,        0,         RETURN_VALUE,
-        0,          PROBE(6), JUMP_BACKWARD,     17,
+        PROBE(9),
+        JUMP_BACKWARD,
+        23,
+        POP_TOP,
+        0,
+        JUMP_BACKWARD_NO_INTERRUPT,
+        33, /* a call arrives */
+        PROBE(10),
+        RERAISE,
+        1, /* an exception goes out */
     };
     expect_code(&made, expected, sizeof expected);
-    static const uint8_t table[] = {0x85, 2, 12, 0, 0x80 | 18, 4, 12, 0};
+    assert_int_equal(made.arrival, 31);
+    assert_int_equal(made.entry, 0);
+    assert_int_equal(made.probes[0].when, PROBE_ENTER);
+    assert_int_equal(made.probes[3].when, PROBE_LEAVE);
+    static const uint8_t table[] = {
+        0x80 | 3,  5,  33, 1,                      /* before the loop: out */
+        0x80 | 8,  2,  18, 0,                      /* the loop */
+        0x80 | 10, 17, 33, 1, 0x80 | 27, 4, 18, 0, /* the detour */
+    };
     assert_int_equal(made.handlers.size, sizeof table);
     assert_memory_equal(made.handlers.data, table, sizeof table);
     probe_code_clear(&made);

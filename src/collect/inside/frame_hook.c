@@ -157,6 +157,16 @@ void frame_hook_set(bool active)
     install();
 }
 
+bool frame_hook_is_there(void)
+{
+    return is_active || outer || outermost;
+}
+
+void frame_hook_pause(void)
+{
+    interpreter.set_evaluate(PyInterpreterState_Get(), interpreter.evaluate_default);
+}
+
 void frame_hook_put_around(interpreter_evaluate *function)
 {
     outer = function;

@@ -22,6 +22,10 @@ extern interpreter_evaluate *frame_hook_inner;
 /* The same around that one, which calls frame_hook_within. */
 void frame_hook_put_outermost(interpreter_evaluate *function);
 extern interpreter_evaluate *frame_hook_within;
+/* Whether any of them is there. */
+bool frame_hook_is_there(void);
+/* The interpreter evaluates all by itself, until frame_hook_put_around is called again. */
+void frame_hook_pause(void);
 /* Whether the calling thread has used so much of its stack that a hook should let the interpreter alone. */
 bool frame_hook_stack_is_short(void);
 /* Runs a program in a namespace of its own, to try something out. Whether it ran through. */

@@ -11,6 +11,7 @@
 #define ROOM_MAX   (1u << 20)
 
 struct line_clock line_clock;
+uint32_t line_clock_threads_in_line;
 void (*line_clock_gate)(const struct line_code *function, bool opens);
 static struct arena_line_call no_call;
 static struct arena_thread no_row;
@@ -48,6 +49,7 @@ static struct line_thread *take_retired(void)
     for (struct line_thread *thread = threads; thread; thread = thread->next) {
         if (!__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE))
             continue;
+        line_clock_threads_in_line -= thread->in_line;
         *thread = (struct line_thread){
             .next = thread->next, .marks = thread->marks, .mark_count = thread->mark_count};
         return thread;
@@ -285,6 +287,7 @@ static void forget_calls(struct line_thread *thread)
     thread->top = thread->bottom;
     thread->row->line_depth = 0;
     thread->skipped = 0;
+    line_clock_note(thread);
 }
 
 void line_clock_end(void)
@@ -341,7 +344,8 @@ void line_clock_after_fork(struct arena *(*open_arena)(void))
     if (!line_clock.trace)
         return;
     for (struct line_thread *thread = threads; thread; thread = thread->next)
-        thread->retired = true;
+        thread->retired = true, thread->in_line = false;
+    line_clock_threads_in_line = 0;
     pthread_setspecific(thread_key, NULL);
     line_clock_own = &line_clock_no_thread;
     open_own_arena = open_arena;

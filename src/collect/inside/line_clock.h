@@ -24,6 +24,7 @@ struct line_thread {
     uint32_t room;            /* calls that the stack holds */
     uint32_t skipped;         /* calls over that, which are not timed */
     bool retired;             /* its thread has ended */
+    bool in_line;             /* as last noted (line_clock_note) */
     struct line_memory_marks
         *marks; /* of its calls, by their places in the stack; mmapped, and line_memory's */
     uint32_t mark_count, marks_session;
@@ -133,6 +134,15 @@ struct arena_line_call *line_clock_find(struct line_thread *thread, struct line_
 static inline bool line_clock_in_line(const struct line_thread *thread)
 {
     return thread->top->key && !thread->top->callee;
+}
+
+/* How many threads are in a line, of those that note it: after each event that may change it. */
+extern uint32_t line_clock_threads_in_line;
+static inline void line_clock_note(struct line_thread *thread)
+{
+    bool in_line = line_clock_in_line(thread);
+    line_clock_threads_in_line += (uint32_t)in_line - (uint32_t)thread->in_line;
+    thread->in_line = in_line;
 }
 
 /* A function that is not chosen begins or ends. Only that which a line has called itself counts. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/line_clock.h"
+#include "collect/inside/line_entry.h"
 
 #define POOL_CODES 256 /* made at a time */
 #define LOOKS_MAX  256
@@ -39,6 +40,9 @@ static void forget(void *extra)
     struct line_code *function = extra;
     if (!function || is_shared(function))
         return;
+    line_entry_take_out(function);
+    Py_XDECREF(function->constants_before);
+    function->constants_before = NULL;
     function->code = 0;
     PyObject *probed = function->probed;
     if (!probed || Py_REFCNT(probed) > 1) /* a generator still runs in it */

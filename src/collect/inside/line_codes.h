@@ -18,8 +18,9 @@ enum line_choice {
     LINE_CHOSEN,
 };
 
-#define LINE_CODES_PLACES 8
-#define LINE_CODES_QUIET  8
+#define LINE_CODES_PLACES      8
+#define LINE_CODES_QUIET       8
+#define LINE_CODES_ENTRY_BYTES 10
 
 struct line_code {
     uint64_t code; /* address of the object; 0 = it is gone */
@@ -40,6 +41,15 @@ struct line_code {
     uint32_t quiet_count;
     bool is_unfit; /* there can be no copy */
     bool has_room; /* frames are made for it */
+    /* 3.11: the beginning of its code has been overwritten (line_entry.h) */
+    uint32_t entry_at, entry_size; /* bytes; size 0 = it is as it was */
+    uint8_t entry_before[LINE_CODES_ENTRY_BYTES];
+    int16_t warmup_before;
+    int32_t traceable_before;
+    bool is_silent;  /* it cannot be */
+    bool comes_back; /* frames may come back there (probe_plan.h) */
+    PyObject *constants_before;
+    uint32_t arrival; /* where its calls come into the copy: a unit */
     struct {
         uint32_t offset, line;
     } places[LINE_CODES_PLACES]; /* lines of instructions where a generator went on lately */

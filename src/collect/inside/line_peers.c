@@ -4,6 +4,8 @@
 
 #include "collect/inside/line_clock.h"
 
+static bool is_done, is_there;
+
 static bool ends_with(PyObject *text, const char *ending)
 {
     PyObject *bytes = text && PyUnicode_Check(text) ? interpreter_utf8(text) : NULL;
@@ -20,6 +22,17 @@ static bool has_text(PyObject *object, const char *name, const char *ending)
     Py_XDECREF(text);
     PyErr_Clear();
     return has;
+}
+
+bool line_peers_have(PyObject *code)
+{
+    return has_text(code, "co_filename", "/line_profiler/explicit_profiler.py") ||
+           (line_clock.memory && has_text(code, "co_filename", "/memory_profiler.py"));
+}
+
+bool line_peers_are_awaited(void)
+{
+    return is_there && !is_done;
 }
 
 /* What of the decorator a program may call first: with it comes the decision whether it does anything. */
@@ -95,17 +108,18 @@ static bool is_memory_decorator(PyObject *code)
 
 void line_peers_look(PyObject *code)
 {
-    static bool done;
-    if (done)
+    if (is_done)
         return;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (is_decorator(code)) {
-        done = true;
+        is_done = true;
         hand_over();
     } else if (is_memory_decorator(code)) {
-        done = true;
+        is_done = true;
         hand_over_memory();
+    } else if (line_peers_have(code)) {
+        is_there = true;
     }
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);

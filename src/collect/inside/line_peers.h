@@ -12,5 +12,8 @@
 
 /* Looks at a function that is about to run for the first time. Never leaves an exception. */
 void line_peers_look(PyObject *code);
+/* Whether the code is of a module that has such functions; whether there is one, and none of them has run yet. */
+bool line_peers_have(PyObject *code);
+bool line_peers_are_awaited(void);
 
 #endif

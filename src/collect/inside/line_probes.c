@@ -6,8 +6,11 @@
 #include "base/err.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_debugger.h"
+#include "collect/inside/line_hook.h"
 #include "collect/inside/probe_code.h"
 #include "python/layouts.h"
+
+#define STACK_OF_CALLS 3 /* what a call that is ended by an exception needs (probe_code.h) */
 
 struct probe {
     PyObject ob_base;
@@ -17,7 +20,7 @@ struct probe {
 };
 
 static struct layout layout; /* empty = nothing has probes */
-static PyTypeObject *probe_type, *frame_type;
+static PyTypeObject *probe_type, *enter_type, *leave_type, *frame_type;
 
 static char *field(void *object, uint32_t offset)
 {
@@ -66,9 +69,8 @@ static PyObject *on_probe(PyObject *self)
     const struct probe *probe = (const struct probe *)self;
     struct arena_line_call *call = line_clock_own->top;
     Py_INCREF(self);
-    if (__builtin_expect(call->owner != (uint64_t)probe->function, 0))
-        call = line_clock_present()->top;
-    if (__builtin_expect(call->owner != (uint64_t)probe->function, 0))
+    if (__builtin_expect(call->owner != (uint64_t)probe->function, 0) &&
+        !(call = line_hook_find(probe->function)))
         return self;
     if (__builtin_expect(!call->line_count, 0))
         describe(probe->function, call);
@@ -81,18 +83,36 @@ static PyObject *on_probe(PyObject *self)
     return self;
 }
 
-static PyTypeObject *make_type(void)
+static PyObject *on_enter(PyObject *self)
 {
-    static PyType_Slot slots[] = {
-        {Py_nb_positive, on_probe},
-        {Py_tp_doc, "Marks the beginning of a line in code whose lines are timed."},
+    const struct probe *probe = (const struct probe *)self;
+    line_hook_enter(probe->function, probe->line);
+    Py_INCREF(self);
+    return self;
+}
+
+static PyObject *on_leave(PyObject *self)
+{
+    line_hook_leave(((const struct probe *)self)->function);
+    Py_INCREF(self);
+    return self;
+}
+
+static PyTypeObject *make_type(const char *name, unaryfunc positive)
+{
+    PyType_Slot slots[] = {
+        {Py_nb_positive, positive},
+        {Py_tp_doc, "Marks a place in code whose lines are timed."},
         {0, NULL},
     };
-    static PyType_Spec spec = {.name = "sonde.probe",
-                               .basicsize = sizeof(struct probe),
-                               .flags = Py_TPFLAGS_DEFAULT,
-                               .slots = slots};
+    PyType_Spec spec = {
+        .name = name, .basicsize = sizeof(struct probe), .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
     return (PyTypeObject *)PyType_FromSpec(&spec);
+}
+
+const struct layout *line_probes_layout(void)
+{
+    return layout.version ? &layout : NULL;
 }
 
 void line_probes_init(void)
@@ -105,7 +125,9 @@ void line_probes_init(void)
     uint64_t runtime = (uint64_t)interpreter_find("_PyRuntime");
     if (layouts_read(&memory, runtime, interpreter.version, &layout, &err) < 0 ||
         layouts_check(&layout, &memory, (uint64_t)interpreter.code_type, &err) < 0 ||
-        !(probe_type = make_type()))
+        !(probe_type = make_type("sonde.probe", on_probe)) ||
+        !(enter_type = make_type("sonde.enter", on_enter)) ||
+        !(leave_type = make_type("sonde.leave", on_leave)))
         layout = (struct layout){0};
     PyErr_Clear();
 }
@@ -190,6 +212,13 @@ static bool find_places(PyObject *code, struct probe_source *source, struct prob
 
 /* ---- the copy ---- */
 
+static PyTypeObject *type_of(const struct probe_line *line)
+{
+    if (line->when == PROBE_ENTER)
+        return enter_type;
+    return line->when == PROBE_LEAVE ? leave_type : probe_type;
+}
+
 /* The constants of the code, and the probes behind them. */
 static PyObject *make_constants(PyObject *constants, const struct probe_code *made,
                                 struct line_code *function)
@@ -202,7 +231,7 @@ static PyObject *make_constants(PyObject *constants, const struct probe_code *ma
         PyTuple_SetItem(all, i, constant);
     }
     for (uint32_t i = 0; all && i < made->probe_count; i++) {
-        struct probe *probe = (struct probe *)PyType_GenericAlloc(probe_type, 0);
+        struct probe *probe = (struct probe *)PyType_GenericAlloc(type_of(&made->probes[i]), 0);
         if (!probe) {
             Py_DECREF(all);
             return NULL;
@@ -253,6 +282,9 @@ static PyObject *copy_with_probes(PyObject *code, struct probe_source *source, P
         all = make_constants(constants, &made, function);
     if (all)
         copy = replace(code, all, &made);
+    function->arrival = made.arrival;
+    function->entry_at = made.entry * PROBE_PLAN_UNIT_BYTES;
+    function->comes_back = made.comes_back;
     Py_XDECREF(all);
     probe_code_clear(&made);
     free(places);
@@ -293,8 +325,7 @@ static uint32_t count_of(PyObject *code, const char *name)
     return count;
 }
 
-/* Whether the function has a copy, which is made at its first call: code that never runs stays untouched. */
-static __attribute__((noinline)) bool has_copy(struct line_code *function)
+__attribute__((noinline)) bool line_probes_have_copy(struct line_code *function)
 {
     PyObject *type, *value, *traceback, *code = (PyObject *)function->code;
     if (function->probed || function->is_unfit)
@@ -321,7 +352,8 @@ void line_probes_make_room(struct line_code *function)
     if (!layout.version || function->has_room)
         return;
     function->has_room = true;
-    ++*stack_size_of(code);
+    int *size = stack_size_of(code), least = interpreter.minor >= 11 ? STACK_OF_CALLS : 0;
+    *size = *size + 1 > least ? *size + 1 : least;
     if (interpreter.minor >= 11)
         return;
     /* The frame that is kept for the next call lies behind the lines, and is too small. */
@@ -369,11 +401,18 @@ static void change_over(void *frame, PyObject *code)
             field(code, layout.code_instructions) - PROBE_PLAN_UNIT_BYTES;
 }
 
+void line_probes_arrive(void *frame, struct line_code *function)
+{
+    Py_INCREF(function->probed);
+    change_over(frame, function->probed);
+    *(char **)(void *)field(frame, layout.frame_instruction) += function->arrival * PROBE_PLAN_UNIT_BYTES;
+}
+
 PyObject *line_probes_put_in(PyThreadState *state, void *frame, struct line_code *function)
 {
     PyObject *code = (PyObject *)function->code;
     if (!function->has_room || interpreter_evaluated_code(frame) != code || !is_beginning(frame, code) ||
-        !has_copy(function) || !fits(state, frame, function))
+        !line_probes_have_copy(function) || !fits(state, frame, function))
         return NULL;
     Py_INCREF(function->probed);
     change_over(frame, function->probed);

@@ -1,5 +1,7 @@
 #include "collect/inside/line_requests.h"
 
+#include <string.h>
+
 #include "collect/agent/agent.h"
 #include "collect/agent/arena.h"
 #include "collect/inside/line_profile.h"
@@ -7,6 +9,7 @@
 
 static const struct arena *arena;
 static uint32_t taken; /* requests that code is compared with */
+static bool found[ARENA_REQUESTS];
 
 static PyObject *utf8_of(PyObject *code, const char *name)
 {
@@ -39,6 +42,14 @@ bool line_requests_match(PyObject *code)
     uint64_t request = request_of(code);
     for (uint32_t i = 0; i < taken; i++)
         if (arena->requests[i] == request)
+            return found[i] = true;
+    return false;
+}
+
+bool line_requests_are_open(void)
+{
+    for (uint32_t i = 0; i < taken; i++)
+        if (!found[i])
             return true;
     return false;
 }
@@ -83,8 +94,8 @@ static int take(void *unused)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     taken = count;
-    line_session_look_again();
     take_running();
+    line_session_look_again();
     PyErr_Restore(type, value, traceback);
     return 0;
 }
@@ -99,6 +110,7 @@ void line_requests_begin(const struct agent *agent, const struct arena *given)
     agent->watch(NULL, NULL);
     arena = given;
     taken = 0;
+    memset(found, 0, sizeof found);
     if (given)
         agent->watch(&given->request_count, add_call);
 }

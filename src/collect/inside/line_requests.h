@@ -16,5 +16,7 @@ struct arena;
 void line_requests_begin(const struct agent *agent, const struct arena *arena);
 /* Whether the code is of a function that was asked for. Called without an exception, and leaves none. */
 bool line_requests_match(PyObject *code);
+/* Whether some have not been found yet. */
+bool line_requests_are_open(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "collect/inside/finder.h"
 #include "collect/inside/heap_access.h"
 #include "collect/inside/line_clock.h"
+#include "collect/inside/line_discovery.h"
 #include "collect/inside/line_events.h"
 #include "collect/inside/line_hook.h"
 #include "collect/inside/line_peers.h"
@@ -23,6 +24,7 @@
 
 static struct trace trace;
 static const struct agent *agent; /* of a launched program */
+static bool is_told_of_code;      /* by others than the evaluation hook */
 static uint32_t profilers;        /* of the program itself, that need the session now */
 static bool has_events;
 static bool resting; /* the recorder wants nothing now */
@@ -35,8 +37,15 @@ void line_session_choose(PyObject *code)
     function = line_codes_set(code, LINE_CHOSEN);
     if (function && interpreter.has_monitoring && has_events)
         line_events_choose(code);
-    else if (function && !interpreter.has_monitoring)
-        line_probes_make_room(function);
+    if (!function || interpreter.has_monitoring)
+        return;
+    line_probes_make_room(function);
+    line_hook_choose(function);
+}
+
+bool line_session_is_looking(void)
+{
+    return agent && (!is_told_of_code || line_requests_are_open() || line_peers_are_awaited());
 }
 
 void line_session_choose_running(PyObject *code, PyObject *frame)
@@ -51,6 +60,8 @@ void line_session_look_again(void)
     line_codes_forget_others();
     if (interpreter.has_monitoring)
         line_events_look_again();
+    else
+        line_hook_review();
 }
 
 static void take_up(PyObject *code, uint64_t targets)
@@ -66,6 +77,14 @@ static void take_up(PyObject *code, uint64_t targets)
         function->targets |= targets;
 }
 
+static void look_for_peers(PyObject *code)
+{
+    bool awaited = line_peers_are_awaited();
+    line_peers_look(code);
+    if (awaited != line_peers_are_awaited() && !interpreter.has_monitoring)
+        line_hook_review();
+}
+
 struct line_code *line_session_look(PyObject *code, PyObject *globals)
 {
     PyObject *type, *value, *traceback;
@@ -73,12 +92,15 @@ struct line_code *line_session_look(PyObject *code, PyObject *globals)
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *module = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     if (agent)
-        line_peers_look(code);
-    line_targets_look_through(code, module, take_up);
+        look_for_peers(code);
+    if (!line_peers_have(code))
+        line_targets_look_through(code, module, take_up);
     uint64_t targets = line_targets_match(code, module);
-    if (!targets && line_requests_match(code))
+    if (!targets && line_requests_match(code)) {
         line_session_choose(code);
-    else
+        if (!interpreter.has_monitoring)
+            line_hook_review();
+    } else
         take_up(code, targets);
     PyErr_Restore(type, value, traceback);
     line_memory_own_end(heap);
@@ -164,8 +186,10 @@ static void end_events(void)
 static int set_events(char *why, size_t why_bytes)
 {
     bool wanted = profilers || (agent && !resting);
-    if (wanted && !has_events)
+    if (wanted && !has_events) {
+        line_discovery_catch_up();
         return begin_events(why, why_bytes);
+    }
     if (!wanted && has_events)
         end_events();
     return 0;
@@ -231,6 +255,7 @@ static int start(char *why, size_t why_bytes)
         return -1;
     if (agent->session->hot)
         line_requests_begin(agent, arena);
+    is_told_of_code = line_discovery_begin();
     return begin_events(why, why_bytes);
 }
 

@@ -33,6 +33,8 @@ void line_session_after_fork(void);
 /* Looks at a function that runs for the first time, with these globals: whether it was asked for. NULL when memory ran
  * out. */
 struct line_code *line_session_look(PyObject *code, PyObject *globals);
+/* Whether functions that were asked for may be found yet. */
+bool line_session_is_looking(void);
 /* From now on the code's lines are timed. */
 void line_session_choose(PyObject *code);
 /* The same of code that is running already, in this frame. */

@@ -185,7 +185,7 @@ uint64_t line_targets_match(PyObject *code, PyObject *module)
     return found;
 }
 
-/* ---- before 3.11 ---- */
+/* ---- before 3.12 ---- */
 
 struct looking {
     PyObject *module;
@@ -215,11 +215,17 @@ static void look_through(const struct looking *looking, PyObject *code, const ch
 void line_targets_look_through(PyObject *code, PyObject *module,
                                void (*found)(PyObject *code, uint64_t targets))
 {
-    if ((!target_count && !takes_all) || interpreter.minor >= 11)
+    const struct looking looking = {.module = module, .found = found};
+    if ((!target_count && !takes_all) || interpreter.minor >= 12)
         return;
-    PyObject *name = text_of(code, "co_name");
-    if (name && strcmp(PyBytes_AsString(name), "<module>") == 0)
-        look_through(&(struct looking){.module = module, .found = found}, code, "");
+    PyObject *name = text_of(code, interpreter.minor >= 11 ? "co_qualname" : "co_name");
+    if (name && strcmp(PyBytes_AsString(name), "<module>") == 0) {
+        look_through(&looking, code, "");
+    } else if (name && interpreter.minor >= 11) {
+        char prefix[1024];
+        snprintf(prefix, sizeof prefix, "%s%s", PyBytes_AsString(name), is_body(code) ? "." : ".<locals>.");
+        look_through(&looking, code, prefix);
+    }
     Py_XDECREF(name);
 }
 

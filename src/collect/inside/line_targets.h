@@ -16,8 +16,8 @@ int line_targets_init(const struct session *session, const char *library, char *
 /* The targets that mean the code's function, a bit for each; the last stands for all beyond. `module` is the name of the
  * module that it runs in, may be NULL. Called without an exception, and leaves none. */
 uint64_t line_targets_match(PyObject *code, PyObject *module);
-/* Before 3.11 code does not know its qualified name: the body of a module is looked through before it runs, and `found`
- * told of each function in it. Nothing for other code, or later versions. */
+/* Before 3.12 code is looked through before it runs, and `found` told of each function in it. Before 3.11 code does not
+ * know its qualified name, and only the body of a module is. */
 void line_targets_look_through(PyObject *code, PyObject *module,
                                void (*found)(PyObject *code, uint64_t targets));
 

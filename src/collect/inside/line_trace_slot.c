@@ -109,6 +109,14 @@ void line_trace_slot_switch_back(PyThreadState *state, unsigned char before)
         *flag_of(state) = line_trace_slot_is_free(state) ? before : on_value;
 }
 
+bool line_trace_slot_pause(PyThreadState *state)
+{
+    unsigned char *flag = flag_of(state);
+    bool was_on = *flag != OFF;
+    *flag = OFF;
+    return was_on;
+}
+
 int line_trace_slot_pass_on(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     return object && their_function ? their_function(object, frame, what, argument) : 0;

@@ -19,6 +19,9 @@ int line_trace_slot_init(interpreter_profile_function *function, char *why, size
 unsigned char line_trace_slot_switch(PyThreadState *state, bool on);
 void line_trace_slot_switch_back(PyThreadState *state, unsigned char before);
 
+/* Nobody is told of anything in the thread, until it is switched again. Whether somebody was. */
+bool line_trace_slot_pause(PyThreadState *state);
+
 /* Whether nobody else's trace or profile function is there. */
 bool line_trace_slot_is_free(PyThreadState *state);
 

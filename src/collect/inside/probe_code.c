@@ -7,6 +7,8 @@ enum {
     UNARY_POSITIVE = 10,
     LOAD_CONSTANT = 100,
     JUMP_ABSOLUTE = 113,
+    RERAISE = 119,
+    JUMP_BACKWARD_QUIETLY = 134,
     JUMP_BACKWARD = 140,
     EXTENDED_ARGUMENT = 144,
 };
@@ -19,6 +21,7 @@ struct position {
     uint32_t body;  /* behind that */
     uint32_t at;    /* itself, behind the probe of a jump */
     uint32_t width; /* of a jump, with what extends its argument */
+    uint32_t end;   /* behind all of it */
     uint32_t detour, detour_end;
     uint32_t detour_width; /* of the jump at its end */
 };
@@ -32,6 +35,8 @@ struct assembly {
     size_t handler_count;
     struct probe_code *made;
     uint32_t next_probe;
+    uint32_t arrival, arrival_end, arrival_width; /* where calls come in, and the width of the jump there */
+    uint32_t exit, exit_end;                      /* where calls that an exception ends go out */
     /* of the table of lines that is being written */
     uint32_t line;    /* so far */
     uint32_t pending; /* units that have it, in 3.9 and 3.10 */
@@ -81,6 +86,16 @@ static uint32_t units_of_probe(const struct assembly *assembly, uint32_t probe)
     return units_with_argument(assembly->source->constants + probe) + 2;
 }
 
+/* 3.11: POP_TOP and a jump to the beginning; a probe and RERAISE. */
+static void place_ends(struct assembly *assembly, uint32_t at, uint32_t probe)
+{
+    if (assembly->plan.minor < 11)
+        return;
+    assembly->arrival = at;
+    assembly->arrival_end = assembly->exit = at + 1 + assembly->arrival_width;
+    assembly->exit_end = assembly->exit + units_of_probe(assembly, probe) + 1;
+}
+
 static void place_detours(struct assembly *assembly, uint32_t at, uint32_t probe)
 {
     for (uint32_t i = 0; i < assembly->plan.count; i++) {
@@ -90,6 +105,7 @@ static void place_detours(struct assembly *assembly, uint32_t at, uint32_t probe
         at += units_of_probe(assembly, probe++) + assembly->positions[i].detour_width;
         assembly->positions[i].detour_end = at;
     }
+    place_ends(assembly, at, probe);
 }
 
 /* Probes are numbered in the order in which they lie in the code. */
@@ -100,13 +116,16 @@ static void place_all(struct assembly *assembly)
         const struct probe_instruction *instruction = &assembly->plan.instructions[i];
         struct position *position = &assembly->positions[i];
         position->entry = at;
-        if (instruction->when != PROBE_NEVER)
+        if (instruction->when != PROBE_NEVER || instruction->begins)
             at += units_of_probe(assembly, probe++);
         position->body = at;
-        if (instruction->counts && !instruction->detour)
+        if ((instruction->counts && !instruction->detour) || instruction->leaves)
             at += units_of_probe(assembly, probe++);
         position->at = at;
         at += position->width;
+        if (instruction->goes_on)
+            at += units_of_probe(assembly, probe++);
+        position->end = at;
     }
     assembly->positions[assembly->plan.count] = (struct position){.entry = at, .body = at, .at = at};
     place_detours(assembly, at, probe);
@@ -146,6 +165,11 @@ static uint32_t argument_of_detour(const struct assembly *assembly, uint32_t i)
     return assembly->plan.minor == 9 ? to * 2 : to;
 }
 
+static uint32_t argument_of_arrival(const struct assembly *assembly)
+{
+    return assembly->arrival_end - assembly->positions[assembly->plan.entry].entry;
+}
+
 static bool grow(uint32_t *width, uint32_t argument)
 {
     uint32_t needed = units_with_argument(argument);
@@ -164,9 +188,10 @@ static void settle(struct assembly *assembly)
         assembly->positions[i].width = jumps(instruction) ? 1 : instruction->end - instruction->first;
         assembly->positions[i].detour_width = 1;
     }
+    assembly->arrival_width = 1;
     for (bool grown = true; grown;) {
-        grown = false;
         place_all(assembly);
+        grown = assembly->plan.minor >= 11 && grow(&assembly->arrival_width, argument_of_arrival(assembly));
         for (uint32_t i = 0; i < count; i++) {
             if (jumps(&assembly->plan.instructions[i]))
                 grown |= grow(&assembly->positions[i].width, argument_of_jump(assembly, i));
@@ -214,10 +239,14 @@ static void put_instruction(struct assembly *assembly, uint32_t i)
 {
     const struct probe_instruction *instruction = &assembly->plan.instructions[i];
     const struct probe_plan *plan = &assembly->plan;
-    if (instruction->when != PROBE_NEVER)
+    if (instruction->begins)
+        put_probe(assembly, (struct probe_line){.when = PROBE_ENTER});
+    else if (instruction->when != PROBE_NEVER)
         put_probe(assembly, (struct probe_line){.line = instruction->line,
                                                 .when = instruction->when,
                                                 .is_quiet = instruction->is_quiet});
+    if (instruction->leaves)
+        put_probe(assembly, (struct probe_line){.line = instruction->line, .when = PROBE_LEAVE});
     if (instruction->counts && !instruction->detour)
         put_probe(assembly, (struct probe_line){.line = plan->instructions[instruction->target].line,
                                                 .when = PROBE_ALWAYS});
@@ -227,6 +256,8 @@ static void put_instruction(struct assembly *assembly, uint32_t i)
     else
         bytes_put(&assembly->made->code, assembly->source->code + instruction->first * PROBE_PLAN_UNIT_BYTES,
                   (instruction->end - instruction->first) * PROBE_PLAN_UNIT_BYTES);
+    if (instruction->goes_on)
+        put_probe(assembly, (struct probe_line){.line = instruction->line, .when = PROBE_ENTER});
 }
 
 static void put_detour(struct assembly *assembly, uint32_t i)
@@ -237,6 +268,20 @@ static void put_detour(struct assembly *assembly, uint32_t i)
               (struct probe_line){.line = assembly->plan.instructions[target].line, .when = PROBE_ALWAYS});
     put(assembly, assembly->plan.minor >= 11 ? JUMP_BACKWARD : JUMP_ABSOLUTE, argument_of_detour(assembly, i),
         width);
+}
+
+/* An exception that nothing handles ends the call, and goes on as if from where it was raised. */
+static void put_ends(struct assembly *assembly)
+{
+    if (assembly->plan.minor < 11)
+        return;
+    put_unit(assembly, POP_TOP, 0);
+    put(assembly, JUMP_BACKWARD_QUIETLY, argument_of_arrival(assembly), assembly->arrival_width);
+    put_probe(assembly, (struct probe_line){.when = PROBE_LEAVE});
+    put_unit(assembly, RERAISE, 1);
+    assembly->made->arrival = assembly->arrival;
+    assembly->made->entry = assembly->plan.instructions[assembly->plan.entry].first;
+    assembly->made->comes_back = assembly->plan.comes_back;
 }
 
 /* ---- the table of lines ---- */
@@ -354,11 +399,14 @@ static void make_lines(struct assembly *assembly)
         const struct probe_instruction *instruction = &plan->instructions[i];
         add_lines(assembly, positions[i].at - positions[i].entry, line_alone(instruction->line));
         add_lines(assembly, positions[i].width, assembly->source->places[instruction->first]);
+        add_lines(assembly, positions[i].end - positions[i].at - positions[i].width,
+                  line_alone(instruction->line));
     }
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->instructions[i].detour)
             add_lines(assembly, positions[i].detour_end - positions[i].detour,
                       line_alone(plan->instructions[i].line));
+    add_lines(assembly, assembly->exit_end - assembly->arrival, line_alone(0));
     flush_lines(assembly);
 }
 
@@ -374,14 +422,28 @@ static void put_number(struct bytes *table, uint32_t number, uint8_t mark)
         bytes_put_u8(table, (uint8_t)(mark | (shift ? 0x40 : 0) | (number >> shift & 0x3f)));
 }
 
-static void put_handler(struct assembly *assembly, uint32_t start, uint32_t end,
-                        const struct probe_handler *handler)
+static void put_range_of_handler(struct assembly *assembly, uint32_t start, uint32_t end, uint32_t target,
+                                 uint32_t depth)
 {
     struct bytes *table = &assembly->made->handlers;
     put_number(table, start, 0x80);
     put_number(table, end - start, 0);
-    put_number(table, assembly->positions[assembly->plan.of_unit[handler->target]].entry, 0);
-    put_number(table, handler->depth, 0);
+    put_number(table, target, 0);
+    put_number(table, depth, 0);
+}
+
+static void put_handler(struct assembly *assembly, uint32_t start, uint32_t end,
+                        const struct probe_handler *handler)
+{
+    put_range_of_handler(assembly, start, end,
+                         assembly->positions[assembly->plan.of_unit[handler->target]].entry, handler->depth);
+}
+
+/* What nothing protects goes out: with an empty stack, and with where the exception was raised. */
+static void put_exit(struct assembly *assembly, uint32_t start, uint32_t end)
+{
+    if (start < end)
+        put_range_of_handler(assembly, start, end, assembly->exit, 1);
 }
 
 /* A detour is protected as the jump that it belongs to: a signal may be taken there. */
@@ -395,17 +457,25 @@ static void protect_detour(struct assembly *assembly, uint32_t i)
         put_handler(assembly, assembly->positions[i].detour, assembly->positions[i].detour_end, handler);
         return;
     }
+    put_exit(assembly, assembly->positions[i].detour, assembly->positions[i].detour_end);
 }
 
 static void make_handlers(struct assembly *assembly)
 {
     const struct probe_plan *plan = &assembly->plan;
+    if (plan->minor < 11)
+        return;
+    uint32_t at = assembly->positions[plan->beginning].at;
     for (size_t k = 0; k < assembly->handler_count; k++) {
         const struct probe_handler *handler = &assembly->handlers[k];
-        put_handler(assembly, assembly->positions[plan->of_unit[handler->start]].entry,
-                    assembly->positions[plan->of_unit[handler->end]].entry, handler);
+        uint32_t start = assembly->positions[plan->of_unit[handler->start]].entry;
+        uint32_t end = assembly->positions[plan->of_unit[handler->end]].entry;
+        put_exit(assembly, at, start);
+        put_handler(assembly, start, end, handler);
+        at = end;
     }
-    for (uint32_t i = 0; i < plan->count && plan->minor >= 11; i++)
+    put_exit(assembly, at, assembly->positions[plan->count].entry);
+    for (uint32_t i = 0; i < plan->count; i++)
         if (plan->instructions[i].detour)
             protect_detour(assembly, i);
 }
@@ -427,6 +497,7 @@ static bool assemble(struct assembly *assembly)
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->instructions[i].detour)
             put_detour(assembly, i);
+    put_ends(assembly);
     make_lines(assembly);
     make_handlers(assembly);
     return !made->code.failed && !made->lines.failed && !made->handlers.failed;

@@ -4,7 +4,7 @@
  *
  *     LOAD_CONST probe; UNARY_POSITIVE; POP_TOP
  *
- * It needs one place more on the stack. Its line is that of the instruction behind it, so that the lines which a
+ * It needs one place more on the stack; in 3.11, where calls tell of themselves, three in all. Its line is that of the instruction behind it, so that the lines which a
  * traceback, a debugger or a sampler sees are those of the function as it was.
  */
 #ifndef SONDE_COLLECT_INSIDE_PROBE_CODE_H
@@ -32,11 +32,15 @@ struct probe_line {
     bool is_quiet;
 };
 
-/* Owns its buffers; a zeroed struct is valid and empty. */
+/* Owns its buffers; a zeroed struct is valid and empty. `arrival` (3.11) is where a call comes in that began elsewhere,
+ * with a value on the stack: a unit of the code. */
 struct probe_code {
     struct bytes code, lines, handlers;
     struct probe_line *probes;
     uint32_t probe_count;
+    uint32_t arrival,
+        entry;       /* the latter in the function as it is: what may be replaced by a way to the former */
+    bool comes_back; /* as in the plan */
 };
 
 /* False when the code cannot have probes, or memory ran out. To be cleared in either case. */

@@ -7,6 +7,9 @@
 enum {
     CACHE = 0, /* 3.11 */
     RERAISE_9 = 48,
+    RETURN = 83,
+    RETURN_GENERATOR = 75,
+    YIELD = 86,
     RERAISE = 119, /* since 3.10 */
     SEND = 123,
     RAISE = 130,
@@ -21,7 +24,7 @@ static const struct {
     bool ends;
 } flow[] = {
     {RERAISE_9, IN_9, PROBE_NO_JUMP, true},        /* RERAISE */
-    {83, ALL, PROBE_NO_JUMP, true},                /* RETURN_VALUE */
+    {RETURN, ALL, PROBE_NO_JUMP, true},            /* RETURN_VALUE */
     {93, ALL, PROBE_FORWARD, false},               /* FOR_ITER */
     {110, ALL, PROBE_FORWARD, true},               /* JUMP_FORWARD */
     {111, BEFORE_11, PROBE_ABSOLUTE, false},       /* JUMP_IF_FALSE_OR_POP */
@@ -127,10 +130,29 @@ struct arrivals {
 /* Where lines may begin: in 3.11 only behind the first RESUME. */
 static uint32_t first_traced(const struct probe_plan *plan)
 {
-    for (uint32_t i = 0; plan->minor >= 11 && i < plan->count; i++)
-        if (plan->instructions[i].opcode == RESUME)
-            return i + 1;
-    return 0;
+    return plan->minor >= 11 ? plan->beginning + 1 : 0;
+}
+
+/* 3.11: where calls begin, go on, pause and end. What an exception ends has a probe of its own (probe_code.c). False when
+ * there is no beginning. */
+static bool find_calls(struct probe_plan *plan)
+{
+    bool makes_generator = false;
+    plan->beginning = PROBE_PLAN_NONE;
+    for (uint32_t i = 0; plan->minor >= 11 && i < plan->count; i++) {
+        struct probe_instruction *instruction = &plan->instructions[i];
+        instruction->leaves = instruction->opcode == RETURN || instruction->opcode == YIELD;
+        instruction->goes_on = instruction->opcode == RESUME && plan->beginning != PROBE_PLAN_NONE;
+        instruction->begins = instruction->opcode == RESUME && plan->beginning == PROBE_PLAN_NONE;
+        makes_generator |= instruction->opcode == RETURN_GENERATOR;
+        if (instruction->begins) {
+            plan->beginning = i;
+            plan->entry = makes_generator ? i : 0;
+        }
+        plan->probes += instruction->leaves + instruction->goes_on + instruction->begins;
+    }
+    plan->probes += plan->minor >= 11;
+    return plan->minor < 11 || plan->beginning != PROBE_PLAN_NONE;
 }
 
 static void arrive(struct arrivals *arrivals, const struct probe_plan *plan, uint32_t from, uint32_t to)
@@ -232,6 +254,25 @@ static bool find_lines(struct probe_plan *plan, const struct probe_handler *hand
     return sound;
 }
 
+static bool lies_in_entry(const struct probe_plan *plan, uint32_t instruction)
+{
+    uint32_t unit = plan->instructions[instruction].first, first = plan->instructions[plan->entry].first;
+    return unit > first && unit < first + PROBE_PLAN_ENTRY_UNITS;
+}
+
+static void find_ways_back(struct probe_plan *plan, const struct probe_handler *handlers,
+                           size_t handler_count)
+{
+    for (uint32_t i = 0; plan->minor >= 11 && i < plan->count; i++) {
+        const struct probe_instruction *instruction = &plan->instructions[i];
+        if (instruction->target != PROBE_PLAN_NONE)
+            plan->comes_back |= lies_in_entry(plan, instruction->target);
+        plan->comes_back |= instruction->opcode == YIELD && lies_in_entry(plan, i);
+    }
+    for (size_t i = 0; plan->minor >= 11 && i < handler_count; i++)
+        plan->comes_back |= lies_in_entry(plan, plan->of_unit[handlers[i].target]);
+}
+
 bool probe_plan_init(struct probe_plan *plan, int minor, const uint8_t *code, size_t units,
                      const struct probe_place *places, const struct probe_handler *handlers,
                      size_t handler_count)
@@ -249,7 +290,10 @@ bool probe_plan_init(struct probe_plan *plan, int minor, const uint8_t *code, si
         if (!take(plan, code, at, places))
             return false;
     plan->of_unit[plan->units] = plan->count;
-    return find_targets(plan) && find_lines(plan, handlers, handler_count) && plan->probes;
+    if (!find_calls(plan) || !find_targets(plan) || !find_lines(plan, handlers, handler_count))
+        return false;
+    find_ways_back(plan, handlers, handler_count);
+    return plan->probes;
 }
 
 void probe_plan_clear(struct probe_plan *plan)

@@ -4,6 +4,8 @@
  * program came from. So a probe stands before an instruction, where all ways that lead there begin its line; or it looks
  * whether the line is new, where some do; and jumps back have probes of their own.
  *
+ * In 3.11 there are probes, too, where a call begins, goes on, pauses or ends, so that the code tells of its own calls.
+ *
  * Bytes in, a plan out: knows nothing of objects. Code that is not as compilers make it is refused.
  */
 #ifndef SONDE_COLLECT_INSIDE_PROBE_PLAN_H
@@ -13,8 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_PLAN_UNIT_BYTES 2
-#define PROBE_PLAN_NONE       UINT32_MAX
+#define PROBE_PLAN_UNIT_BYTES  2
+#define PROBE_PLAN_NONE        UINT32_MAX
+#define PROBE_PLAN_ENTRY_UNITS 5
 
 /* Where in the source one unit of code comes from. */
 struct probe_place {
@@ -33,6 +36,8 @@ enum probe_when {
     PROBE_ALWAYS,
     PROBE_MARK,   /* none begins: an exception goes on as if from where it was raised first */
     PROBE_IF_NEW, /* unless the line is going on; in 3.9 unless an exception came from a quiet line */
+    PROBE_ENTER,  /* a call begins, or goes on */
+    PROBE_LEAVE,  /* a call pauses or ends */
 };
 
 enum probe_jump {
@@ -54,6 +59,9 @@ struct probe_instruction {
     bool is_quiet; /* 3.9: an exception that it raises begins no line where it is handled */
     bool counts;   /* its jump back begins a line, and needs a probe of its own */
     bool detour;   /* that lies at the end of the code, since it does not always jump */
+    bool begins;   /* 3.11: a call begins here; the probe stands before it */
+    bool goes_on;  /* 3.11: or goes on; the probe stands behind it */
+    bool leaves;   /* 3.11: or pauses or ends */
 };
 
 struct probe_plan {
@@ -64,6 +72,11 @@ struct probe_plan {
         *of_unit; /* the instruction that begins there, or PROBE_PLAN_NONE; one more than there are units */
     uint32_t units;
     uint32_t probes;
+    uint32_t beginning; /* 3.11: the instruction with which a call begins */
+    uint32_t
+        entry; /* 3.11: the first instruction of a call that may be replaced: all, but for making a generator */
+    bool
+        comes_back; /* 3.11: calls may come back into the PROBE_PLAN_ENTRY_UNITS units from there, or pause in them */
 };
 
 /* False when the code cannot have probes. `places` has one for each unit. To be cleared in either case. */
