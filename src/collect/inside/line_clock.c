@@ -303,9 +303,13 @@ void line_clock_end(void)
 void line_clock_rest(void)
 {
     uint64_t now = line_clock_now();
-    for (struct line_thread *thread = threads; thread && !open_own_arena; thread = thread->next)
-        while (!__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE) && thread->top != thread->bottom)
+    for (struct line_thread *thread = threads; thread && !open_own_arena; thread = thread->next) {
+        if (__atomic_load_n(&thread->retired, __ATOMIC_ACQUIRE))
+            continue;
+        while (thread->top != thread->bottom)
             pop(thread, now);
+        line_clock_note(thread);
+    }
 }
 
 void line_clock_forget_others(void)
