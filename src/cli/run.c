@@ -23,6 +23,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rank.h"
+#include "cli/rank_summary.h"
 #include "cli/recording_file.h"
 #include "cli/redact.h"
 #include "cli/run_totals.h"
@@ -54,6 +55,7 @@ struct making {
     struct run *run;
     run_close *close;
     const void *values; /* for it */
+    int64_t start_s;    /* by the clock of files */
     bool closed;
     bool is_spare; /* another file was made of the recording */
     int code;      /* of closing; 0 = the target's counts */
@@ -194,6 +196,7 @@ static int open_all(struct making *making, struct err *err)
 {
     uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
+    making->start_s = time(NULL) - 1;
     if (marks_option_check(making->options->marks, pid, err) < 0 ||
         marks_option_put_settings(making->options->marks, &making->marks, err) < 0)
         return -1;
@@ -208,8 +211,10 @@ static int open_all(struct making *making, struct err *err)
     making->file.fd = output_create(&making->file.path, &making->context, err);
     if (making->file.fd < 0 || settle_result(making, err) < 0)
         return -1;
-    const struct writer_options options = {
-        .sink = recording_file_append, .context = &making->file, .compress = compress_zstd};
+    const struct writer_options options = {.sink = recording_file_append,
+                                           .context = &making->file,
+                                           .compress = compress_zstd,
+                                           .rank_number = making->context.rank + 1}; /* RANK_NONE becomes 0 */
     making->writer = writer_new(&options, err);
     if (!making->writer)
         return -1;
@@ -456,6 +461,8 @@ static void close_run(struct making *making, bool goes_on)
     finish(making, making->run);
     live_view_ended(&making->live);
     making->code = making->run->failed ? 0 : close_recorded(making);
+    if (making->run->can_be_read && !goes_on)
+        rank_summary_print(making->options->output, making->start_s);
     if (making->is_spare && !making->live.pid)
         recording_file_remove(&making->file);
     making->closed = true;

@@ -11,7 +11,7 @@
 #include "store/recording.h"
 
 #define COLUMNS        68 /* before the name */
-#define PARTS_COLUMNS  38 /* more, where processes are compared */
+#define PARTS_COLUMNS  51 /* more, where processes are compared */
 #define DURATION_WIDTH 10
 
 /* µ is one character and two bytes. */
@@ -46,6 +46,7 @@ static void put_row(const struct recording *recording, const struct report_optio
     put_duration((double)row->least_ns, out);
     put_duration((double)row->most_ns, out);
     if (compares) {
+        put_duration((double)row->total_ns / (double)row->processes, out);
         put_process(recording, row->least_process_ns, row->least_process, out);
         put_process(recording, row->most_process_ns, row->most_process, out);
     }
@@ -65,8 +66,8 @@ static void put_heads(const struct recording *recording, const struct regions *r
         bytes_putf(out, "\nThe longest %u of %u regions; --regions shows all\n", shown, regions->count);
     bytes_put_text(out, "\n    calls      total   run       self       mean        min        max");
     if (compares)
-        bytes_put_text(out, ranks ? "  min (rank)          max (rank)      "
-                                  : "  min (process)       max (process)   ");
+        bytes_put_text(out, ranks ? "  rank mean   rank min            rank max         "
+                                  : " proc. mean  proc. min           proc. max         ");
     bytes_put_text(out, "  region\n");
 }
 

@@ -134,13 +134,19 @@ uint32_t writer_node(struct writer *writer, const struct node *node)
     return id;
 }
 
+/* What a file holds, plus 1. */
+static uint32_t rank_number(const struct writer *writer, const struct process *process)
+{
+    return process->rank == UINT32_MAX ? writer->gather.options.rank_number : process->rank + 1;
+}
+
 static void put_process(struct writer *writer, uint32_t id, const struct process *process)
 {
     const uint32_t strings[] = {process->host, process->command, process->python, process->exe};
     if (!knows_strings(writer, strings, 4))
         return;
     gather_row(&writer->gather, GATHER_PROCESSES, 0,
-               (uint64_t[]){id, process->pid, process->parent, process->rank + 1, process->host,
+               (uint64_t[]){id, process->pid, process->parent, rank_number(writer, process), process->host,
                             process->command, process->python, process->exe, process->start_ns,
                             process->end_ns, (uint64_t)(int64_t)process->exit_code});
 }
