@@ -8,14 +8,15 @@ import { join } from "node:path";
 
 import { goTo, test, until, value } from "./harness.mjs";
 
-/** Calls a function of a new name when a file asks for it, and ends when another does. */
-const PROGRAM = `import os, sys, time
+/** Enters a zone of a new name, in a function of that name, when a file asks for it, and ends when another does. */
+const PROGRAM = `import os, sys
+from sonde import timed_region
 folder = sys.argv[1]
 def base():
     return sum(range(2000))
 def made(name):
-    space = {"base": base}
-    exec(f"def {name}():\\n    for _ in range(200): base()", space)
+    space = {"base": base, "timed_region": timed_region}
+    exec(f"def {name}():\\n with timed_region('{name}'):\\n  for _ in range(200): base()", space)
     return space[name]
 calls, seen = [base], set()
 while not os.path.exists(os.path.join(folder, "stop")):
@@ -99,6 +100,14 @@ class Run {
 const row = (page, name) => page.locator(".table .body [role=row]", { has: page.locator(".name", { hasText: new RegExp(`^${name}$`) }) });
 const isShown = (page, name) => row(page, name).waitFor();
 const callsOf = async (page, name) => value(await row(page, name).locator(".calls").innerText());
+/** Names of the zones that the page's server knows. */
+const zonesOf = (page) =>
+  page.evaluate(async () => {
+    const reply = await fetch("ask", { method: "POST", body: JSON.stringify({ ask: "summary", recording: 0 }) });
+    const bytes = await reply.arrayBuffer();
+    const size = new DataView(bytes).getUint32(4, true);
+    return JSON.parse(new TextDecoder().decode(bytes.slice(8, 8 + size))).values.regions;
+  });
 const words = (page) => page.locator(".connection").innerText();
 
 /** What a page that is cut off writes to the console is the browser's own. */
@@ -121,6 +130,7 @@ test("live: a page that was there first sees a run begin, is cut off and comes b
   const before = performance.now();
   await isShown(page, run.zone("one"));
   console.log(`       a new zone was seen after ${Math.round(performance.now() - before)} ms`);
+  await until(async () => (await zonesOf(page)).includes("zone_one"), "the zone has come, too");
 
   wire.cut();
   await until(async () => /^not connected to .*, trying again$/.test(await words(page)), "the page says that it is cut off");
@@ -163,7 +173,8 @@ test("live: pages at the recorder itself come and go, and have the whole recordi
   const truth = harness.report(run.path).functions.find(({ name }) => name === zone);
   for (const page of [first, late]) {
     await until(async () => (await callsOf(page, zone)) === truth.calls, "the last figures are the file's");
-    await goTo(page, "Graph");
+    await goTo(page, "Timeline");
+    await page.locator(".name.region").waitFor();
     await goTo(page, "Table");
     assert.equal(await callsOf(page, zone), truth.calls, "and can still be asked for, though nobody serves them");
     forgetCuts(harness, page);

@@ -111,7 +111,7 @@ function memoryWords(recording: Recording): string | undefined {
   const memory = totalOf(recording, "rss", "pss", "uss");
   if (!memory?.points) return undefined;
   const at = distance(recording.summary.begin_ns, memory.most_ns);
-  return `${counterValue(memory, memory.most)} ${titleOfCounter(memory)} at most, at ${at}; ${counterValue(memory, memory.last)} at the end`;
+  return `${counterValue(memory, memory.most)} ${titleOfCounter(memory)} at most, at ${at}; ${counterValue(memory, memory.last)} ${recording.summary.live ? "now" : "at the end"}`;
 }
 
 function cpuWords(recording: Recording): string | undefined {
