@@ -117,7 +117,7 @@ struct heap_area {
         end_ticks; /* when the program had ended and the interpreter was not yet taken down; 0 = not yet */
 
     uint64_t
-        private_bytes; /* memory that the process has for the table of its blocks, as far as it is known */
+        private_bytes; /* memory that the process has for its blocks, threads and the index of its stacks, when its program had ended */
     uint64_t
         missed; /* allocations in signal handlers that interrupted the counting, and of unknown threads */
     uint64_t lost_nodes;  /* stacks charged to their caller because the tree was full */

@@ -1,12 +1,8 @@
 #include "collect/agent/heap_blocks.h"
 
-#include <string.h>
-#include <sys/mman.h>
-
 #include "collect/agent/own_memory.h"
 
-#define USED_MAX   (1u << 16) /* leaves: 4 TiB of addresses */
-#define PAGE_BYTES 4096u
+#define USED_MAX (1u << 16) /* leaves: 4 TiB of addresses */
 
 struct heap_blocks_leaf *heap_blocks_leaves[HEAP_BLOCKS_LEAVES];
 uint8_t heap_blocks_shift = 4;
@@ -65,17 +61,8 @@ void heap_blocks_reset(void)
 
 uint64_t heap_blocks_resident_bytes(void)
 {
-    unsigned char pages[1024];
-    const size_t step = sizeof pages * PAGE_BYTES;
-    uint64_t resident = 0;
-    for (uint32_t i = 0, count = count_used(); i < count; i++) {
-        char *leaf = (char *)heap_blocks_leaves[used[i]];
-        for (size_t at = 0; at < leaf_bytes(); at += step) {
-            memset(pages, 0, sizeof pages);
-            mincore(leaf + at, leaf_bytes() - at < step ? leaf_bytes() - at : step, pages);
-            for (size_t page = 0; page < sizeof pages; page++)
-                resident += (pages[page] & 1) * PAGE_BYTES;
-        }
-    }
-    return resident;
+    uint64_t resident_bytes = 0;
+    for (uint32_t i = 0, count = count_used(); i < count; i++)
+        resident_bytes += own_memory_resident_bytes(heap_blocks_leaves[used[i]], leaf_bytes());
+    return resident_bytes;
 }

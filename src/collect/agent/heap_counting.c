@@ -97,6 +97,18 @@ void heap_counting_await_native(void)
         syscall(SYS_nanosleep, &wait, NULL);
 }
 
+/* Threads have about as much as the calling one. */
+static uint64_t private_bytes(const struct heap_area *area)
+{
+    const struct heap_tree *tree = &heap_counting.tree;
+    struct heap_thread *thread = heap_thread_own();
+    uint64_t bytes = heap_blocks_resident_bytes(), threads = 0;
+    for (uint32_t i = 1; i < area->thread_count && i < HEAP_AREA_THREADS; i++)
+        threads += area->threads[i].in_use;
+    bytes += own_memory_resident_bytes(tree->index, (tree->index_mask + (size_t)1) * sizeof *tree->index);
+    return bytes + (thread ? threads * own_memory_resident_bytes(thread, sizeof *thread) : 0);
+}
+
 void heap_counting_program_ends(void)
 {
     struct heap_area *area = heap_counting.area;
@@ -107,7 +119,7 @@ void heap_counting_program_ends(void)
         records[i].end_bytes = records[i].bytes - records[i].freed_bytes - records[i].other_bytes;
         records[i].end_count = records[i].count - records[i].freed_count - records[i].other_count;
     }
-    area->private_bytes = heap_blocks_resident_bytes();
+    area->private_bytes = private_bytes(area);
     __atomic_store_n(&area->end_ticks, heap_area_now(area), __ATOMIC_RELEASE);
 }
 

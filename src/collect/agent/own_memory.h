@@ -6,6 +6,7 @@
 #define SONDE_COLLECT_AGENT_OWN_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,23 @@ static inline void *own_memory_map(size_t bytes)
 static inline void own_memory_unmap(void *memory, size_t bytes)
 {
     syscall(SYS_munmap, memory, bytes);
+}
+
+/* How much of it takes room now. */
+static inline uint64_t own_memory_resident_bytes(void *memory, size_t bytes)
+{
+    enum { PAGE_BYTES = 4096, PAGES = 1024 };
+    unsigned char pages[PAGES] = {0};
+    uint64_t resident = 0;
+    for (size_t at = 0; at < bytes; at += (size_t)PAGES * PAGE_BYTES) {
+        size_t rest = bytes - at,
+               part = rest < (size_t)PAGES * PAGE_BYTES ? rest : (size_t)PAGES * PAGE_BYTES;
+        if (syscall(SYS_mincore, (char *)memory + at, part, pages) != 0)
+            continue;
+        for (size_t page = 0; page * PAGE_BYTES < part; page++)
+            resident += (pages[page] & 1) * PAGE_BYTES;
+    }
+    return resident;
 }
 
 #endif

@@ -7,32 +7,20 @@
 
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
-#include "collect/recorder/code_names.h"
+#include "collect/recorder/heap_paths.h"
 #include "collect/recorder/loss_notes.h"
-#include "collect/recorder/native_merge.h"
 #include "store/writer.h"
 
-#define POINT_NS        20000000u /* between two looks at the size of the heap, at first */
-#define POINTS_STEP     4096      /* after so many they become twice as rare */
-#define ROWS_NS         1000000000u
-#define ROWS_STEP       (1u << 17) /* likewise of the stacks: a few megabytes */
-#define DOUBLINGS_MAX   12
-#define PATH_MAX_FRAMES 4096 /* of a stack */
-#define UNMAPPED        UINT32_MAX
+#define POINT_NS      20000000u /* between two looks at the size of the heap, at first */
+#define POINTS_STEP   4096      /* after so many they become twice as rare */
+#define ROWS_NS       1000000000u
+#define ROWS_STEP     (1u << 17) /* likewise of the stacks: a few megabytes */
+#define DOUBLINGS_MAX 12
 
 /* What one allocator gave at one stack of the file. Stacks that differ in an instruction but not in a line are one. */
 struct drained_stack {
     struct heap_row now;
     struct heap_row written; /* last; `at_ns` 0 = not yet */
-};
-
-/* What merging one stack needs. */
-struct merging {
-    uint32_t python_count, native_count;
-    struct heap_node python[PATH_MAX_FRAMES], native[PATH_MAX_FRAMES]; /* innermost first */
-    uint32_t codes[PATH_MAX_FRAMES];
-    uint8_t kinds[PATH_MAX_FRAMES], entries[PATH_MAX_FRAMES];
-    struct native_merge_frame frames[2 * PATH_MAX_FRAMES];
 };
 
 struct written_size {
@@ -43,12 +31,9 @@ struct heap_drain {
     struct heap_area_view view;
     struct writer *writer;
     uint32_t process;
-    struct code_names code_names;
-    struct clock_rate rate;
-    uint32_t counter;                    /* "heap" */
-    uint32_t threads[HEAP_AREA_THREADS]; /* the file's ids by row; 0 = not yet */
-    uint32_t *nodes;                     /* the file's ids by row, plus 1; 0 = not yet */
-    uint32_t *stack_of;                  /* by record: its stack below, plus 1; 0 = not yet */
+    struct heap_paths paths;
+    uint32_t counter;   /* "heap" */
+    uint32_t *stack_of; /* by record: its stack below, plus 1; 0 = not yet */
     struct drained_stack *stacks;
     uint32_t stack_count, stack_capacity;
     struct map stack_index; /* (node, thread, allocator) → stack */
@@ -58,9 +43,6 @@ struct heap_drain {
     int64_t last_point;
     bool end_written;
     uint64_t senseless;
-    struct merging *merging; /* NULL = no native stacks */
-    heap_drain_find *find;
-    void *find_context;
 };
 
 static void add_counter(struct heap_drain *drain)
@@ -82,13 +64,11 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     }
     drain->writer = writer;
     drain->process = process;
-    drain->nodes = calloc(drain->view.limits.nodes, sizeof *drain->nodes);
     drain->stack_of = calloc(drain->view.limits.records, sizeof *drain->stack_of);
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
     add_counter(drain);
-    if (code_names_init(&drain->code_names, &area->codes, writer, area->python) && drain->nodes &&
-        drain->stack_of)
+    if (heap_paths_init(&drain->paths, &drain->view, writer, process) && drain->stack_of)
         return drain;
     heap_drain_free(drain);
     return NULL;
@@ -98,137 +78,16 @@ void heap_drain_free(struct heap_drain *drain)
 {
     if (!drain)
         return;
-    code_names_clear(&drain->code_names);
-    free(drain->nodes);
+    heap_paths_clear(&drain->paths);
     free(drain->stack_of);
     free(drain->stacks);
-    free(drain->merging);
     map_clear(&drain->stack_index);
     free(drain);
 }
 
 void heap_drain_set_native(struct heap_drain *drain, heap_drain_find *find, void *context)
 {
-    drain->merging = calloc(1, sizeof *drain->merging);
-    drain->find = find;
-    drain->find_context = context;
-}
-
-/* ---- threads and stacks ---- */
-
-static struct thread describe_thread(const struct heap_drain *drain, uint32_t row)
-{
-    const struct heap_thread_row *thread = &drain->view.area->threads[row];
-    char name[sizeof thread->name + 1] = "";
-    memcpy(name, thread->name, sizeof thread->name);
-    return (struct thread){.process = drain->process,
-                           .name = writer_string(drain->writer, name, strlen(name)),
-                           .tid = thread->tid,
-                           .start_ns = clock_to_ns(&drain->rate, thread->start_ticks)};
-}
-
-/* 0 when there is no such thread. */
-static uint32_t thread_id(struct heap_drain *drain, uint32_t row)
-{
-    if (row == 0 || row >= HEAP_AREA_THREADS ||
-        !__atomic_load_n(&drain->view.area->threads[row].tid, __ATOMIC_ACQUIRE))
-        return 0;
-    if (!drain->threads[row]) {
-        const struct thread thread = describe_thread(drain, row);
-        drain->threads[row] = writer_met_thread(drain->writer, WRITER_HEAP, &thread);
-    }
-    return drain->threads[row];
-}
-
-static struct heap_node read_node(const struct heap_drain *drain, uint32_t row)
-{
-    struct heap_node node = drain->view.nodes[row];
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    return node;
-}
-
-static uint32_t add_python(struct heap_drain *drain, uint32_t parent, const struct heap_node *from)
-{
-    const struct node node = {.parent = parent,
-                              .code = code_names_id(&drain->code_names, from->code),
-                              .line = code_names_line(&drain->code_names, from->code, from->offset)};
-    return writer_node(drain->writer, &node);
-}
-
-/* The frames of a path, innermost first, without its root. False when the rows make no sense. */
-static bool list_path(const struct heap_drain *drain, uint32_t row, struct heap_node *frames, uint32_t *count)
-{
-    for (*count = 0; row;) {
-        struct heap_node node =
-            row < drain->view.limits.nodes ? read_node(drain, row) : (struct heap_node){0};
-        if (!node.thread || (node.parent && node.parent >= row) || *count == PATH_MAX_FRAMES)
-            return false;
-        if (!node.parent)
-            return true;
-        frames[(*count)++] = node;
-        row = node.parent;
-    }
-    return false;
-}
-
-static void find_codes(struct heap_drain *drain, struct merging *merging)
-{
-    for (uint32_t i = 0; i < merging->native_count; i++) {
-        const struct heap_node *node = &merging->native[i];
-        uint64_t address = (uint64_t)node->code << 32 | (uint32_t)node->offset;
-        struct heap_drain_code found = drain->find(drain->find_context, address);
-        merging->codes[i] = found.code;
-        merging->kinds[i] = found.kind;
-    }
-    for (uint32_t i = 0; i < merging->python_count; i++)
-        merging->entries[i] = merging->python[i].kind == HEAP_NODE_ENTRY;
-}
-
-/* Python and native frames as one stack of the file. */
-static uint32_t add_pair(struct heap_drain *drain, const struct heap_node *pair)
-{
-    struct merging *merging = drain->merging;
-    bool agrees;
-    uint32_t id = 0;
-    if (!merging || !list_path(drain, pair->parent, merging->python, &merging->python_count) ||
-        !list_path(drain, (uint32_t)pair->offset, merging->native, &merging->native_count))
-        return UNMAPPED;
-    find_codes(drain, merging);
-    const struct native_merge_stacks stacks = {.native = merging->kinds,
-                                               .native_count = merging->native_count,
-                                               .native_is_whole = true,
-                                               .python = merging->entries,
-                                               .python_count = merging->python_count,
-                                               .python_is_whole = true};
-    for (size_t left = native_merge(&stacks, merging->frames, &agrees); left-- > 0;) {
-        const struct native_merge_frame *frame = &merging->frames[left];
-        if (frame->is_python) {
-            id = add_python(drain, id, &merging->python[frame->index]);
-        } else {
-            const struct node node = {.parent = id, .code = merging->codes[frame->index]};
-            id = writer_node(drain->writer, &node);
-        }
-    }
-    return id;
-}
-
-/* The file's node; UNMAPPED when the rows make no sense. Parents come before their children. */
-static uint32_t node_id(struct heap_drain *drain, uint32_t row)
-{
-    if (row == 0 || row >= drain->view.limits.nodes)
-        return UNMAPPED;
-    if (drain->nodes[row])
-        return drain->nodes[row] - 1;
-    struct heap_node from = read_node(drain, row);
-    uint32_t id = 0;
-    if (from.kind == HEAP_NODE_PAIR) {
-        id = add_pair(drain, &from);
-    } else if (from.parent) {
-        id = from.parent < row ? node_id(drain, from.parent) : UNMAPPED;
-        id = id == UNMAPPED ? id : add_python(drain, id, &from);
-    }
-    drain->nodes[row] = id == UNMAPPED ? 0 : id + 1;
-    return id;
+    heap_paths_set_native(&drain->paths, find, context);
 }
 
 /* ---- records ---- */
@@ -290,8 +149,9 @@ static struct drained_stack *stack_of(struct heap_drain *drain, uint32_t number)
     uint32_t row = __atomic_load_n(&drain->view.records[number].node, __ATOMIC_ACQUIRE);
     uint32_t allocator = drain->view.records[number].allocator;
     if (row && !drain->stack_of[number]) {
-        uint32_t node = node_id(drain, row);
-        uint32_t thread = node == UNMAPPED ? 0 : thread_id(drain, drain->view.nodes[row].thread);
+        uint32_t node = heap_paths_node(&drain->paths, row);
+        uint32_t thread =
+            node == HEAP_PATHS_NONE ? 0 : heap_paths_thread(&drain->paths, drain->view.nodes[row].thread);
         drain->stack_of[number] = thread ? add_stack(drain, thread, node, allocator) : 0;
         drain->senseless += !drain->stack_of[number];
     }
@@ -369,7 +229,7 @@ static void write_end(struct heap_drain *drain)
     if (!end_ticks || drain->end_written)
         return;
     drain->end_written = true;
-    uint64_t end_ns = clock_to_ns(&drain->rate, end_ticks);
+    uint64_t end_ns = clock_to_ns(&drain->paths.rate, end_ticks);
     if (drain->process == 1) {
         snprintf(text, sizeof text, "%" PRIu64, end_ns);
         writer_meta(drain->writer, "heap_end_ns", text);
@@ -411,7 +271,7 @@ static void write_size(struct heap_drain *drain, uint32_t bits)
 static void write_event(struct heap_drain *drain, uint32_t thread, const struct heap_event *event)
 {
     uint32_t number = heap_blocks_record(event->packed);
-    struct allocation_row row = {.time_ns = clock_to_ns(&drain->rate, event->ticks),
+    struct allocation_row row = {.time_ns = clock_to_ns(&drain->paths.rate, event->ticks),
                                  .address = event->address,
                                  .size_bytes = heap_blocks_size(event->packed),
                                  .thread = thread};
@@ -429,7 +289,7 @@ static void write_event(struct heap_drain *drain, uint32_t thread, const struct 
 static bool drain_ring(struct heap_drain *drain, uint32_t place)
 {
     struct heap_thread_row *row = &drain->view.area->threads[place];
-    uint32_t ring = row->ring, thread = thread_id(drain, place);
+    uint32_t ring = row->ring, thread = heap_paths_thread(&drain->paths, place);
     uint64_t written = __atomic_load_n(&row->written, __ATOMIC_ACQUIRE), taken = row->taken;
     if (!thread || !ring || ring > drain->view.limits.rings || written - taken > HEAP_AREA_RING_EVENTS)
         return false;
@@ -474,8 +334,7 @@ static void look_at_size(struct heap_drain *drain, uint64_t now_ns)
 bool heap_drain_step(struct heap_drain *drain, const struct clock_rate *rate)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    drain->rate = *rate;
-    drain->code_names.python = drain->view.area->python;
+    heap_paths_refresh(&drain->paths, rate);
     look_at_size(drain, now_ns);
     if (now_ns >= drain->next_rows_ns)
         write_rows(drain, now_ns);
@@ -502,18 +361,6 @@ static void note_losses(struct heap_drain *drain)
          "threads counted together with others that had ended, because there were too many");
 }
 
-static void end_threads(struct heap_drain *drain, uint64_t end_ticks)
-{
-    for (uint32_t row = 1; row < HEAP_AREA_THREADS; row++) {
-        if (!drain->threads[row])
-            continue;
-        struct thread thread = describe_thread(drain, row);
-        uint64_t ticks = drain->view.area->threads[row].end_ticks;
-        thread.end_ns = clock_to_ns(&drain->rate, ticks ? ticks : end_ticks);
-        writer_update_thread(drain->writer, drain->threads[row], &thread);
-    }
-}
-
 void heap_drain_finish(struct heap_drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
 {
     const struct heap_area *area = drain->view.area;
@@ -525,7 +372,7 @@ void heap_drain_finish(struct heap_drain *drain, const struct clock_rate *rate, 
     if (area->peak_ticks)
         write_point(drain, clock_to_ns(rate, area->peak_ticks), (int64_t)area->peak_bytes);
     write_point(drain, end_ns, area->live_bytes);
-    end_threads(drain, end_ticks);
+    heap_paths_end_threads(&drain->paths, end_ticks);
     note_losses(drain);
 }
 
