@@ -266,8 +266,7 @@ static const struct table {
     {RECORD_LINE_TIMES, "dduuuuu", decode_data_line},
     {RECORD_SAMPLES, "tdtuw", decode_data_sample},
     {RECORD_LINE_MEMORY, "dduzzuu", decode_data_line_memory},
-    {RECORD_ALLOCATIONS, "ttuud", decode_data_allocation},
-    {RECORD_FREES, "ttu", decode_data_free},
+    {RECORD_ALLOCATIONS, "ttuudd", decode_data_allocation},
     {RECORD_HEAP, "dutuuuuuuuu", decode_data_heap},
     {RECORD_HEAP_SIZES, "uuu", decode_data_heap_size},
     {RECORD_SERIES, "tt", decode_data_series},
@@ -340,13 +339,12 @@ static struct ids *named_by_key(struct decode *decode, uint64_t tag)
     case RECORD_LINE_TIMES:
     case RECORD_SAMPLES:
     case RECORD_LINE_MEMORY:
-    case RECORD_ALLOCATIONS:
-    case RECORD_FREES:
     case RECORD_HEAP:
     case RECORD_REGION_EVENTS:
     case RECORD_MARKS:
     case RECORD_CALL_EVENTS:
         return &decode->threads;
+    case RECORD_ALLOCATIONS:
     case RECORD_HEAP_SIZES:
         return &decode->processes;
     case RECORD_SERIES:

@@ -194,31 +194,19 @@ enum outcome decode_data_heap_size(struct decode *decode, struct rows *rows, con
 
 enum outcome decode_data_allocation(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
-    uint32_t node = decode_rows_find(&decode->nodes, values[4]);
-    if (rows->columns < 5)
+    bool is_free = values[2] == HEAP_FREE;
+    uint32_t node = is_free ? 0 : decode_rows_find(&decode->nodes, values[4]);
+    uint32_t thread = decode_rows_find(&decode->threads, values[5]);
+    if (rows->columns < 6)
         return ROW_WRONG;
-    if (node == IDS_UNKNOWN || rows->orphaned)
+    if (node == IDS_UNKNOWN || thread == IDS_UNKNOWN || !thread || rows->orphaned)
         return ROW_ORPHANED;
     struct allocation_row row = {.time_ns = values[0],
                                  .address = values[1],
                                  .size_bytes = values[3],
-                                 .thread = (uint32_t)rows->key,
+                                 .thread = thread,
                                  .node = node,
-                                 .allocator = known_allocator(values[2])};
-    return decode_rows_added(decode, recording_add_allocation(decode->recording, &row));
-}
-
-enum outcome decode_data_free(struct decode *decode, struct rows *rows, const uint64_t *values)
-{
-    struct allocation_row row = {.time_ns = values[0],
-                                 .address = values[1],
-                                 .size_bytes = values[2],
-                                 .thread = (uint32_t)rows->key,
-                                 .allocator = HEAP_FREE};
-    if (rows->columns < 3)
-        return ROW_WRONG;
-    if (rows->orphaned)
-        return ROW_ORPHANED;
+                                 .allocator = is_free ? HEAP_FREE : known_allocator(values[2])};
     return decode_rows_added(decode, recording_add_allocation(decode->recording, &row));
 }
 

@@ -61,7 +61,6 @@ row_reader decode_data_call_event;
 row_reader decode_data_heap;
 row_reader decode_data_heap_size;
 row_reader decode_data_allocation;
-row_reader decode_data_free;
 row_reader decode_data_line_memory;
 
 #endif

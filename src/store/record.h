@@ -84,7 +84,6 @@
     X(MPI_TOTALS, 85)                                                                                        \
     X(SWITCHES, 86)                                                                                          \
     X(HEAP_SIZES, 87)                                                                                        \
-    X(FREES, 88)                                                                                             \
     X(SOURCE, 96)                                                                                            \
     X(INDEX, 112)                                                                                            \
     X(END_OFFSET, 113)

@@ -26,6 +26,7 @@ struct writer {
     struct map addresses;           /* hash of (module, offset) → row */
     struct map counters;            /* hash of the definition → id */
     struct map regions;             /* likewise */
+    uint32_t logged_node;           /* of the last allocation that was logged */
     struct map inlinings;           /* hash of what the symbol says → row of it */
 };
 
@@ -494,12 +495,12 @@ void writer_allocation(struct writer *writer, const struct allocation_row *row)
     if (!begin_data(writer, row->thread, row->node))
         return;
     gather_time(&writer->gather, RECORD_KIND_ALLOCATIONS, row->time_ns);
-    if (row->allocator == HEAP_FREE)
-        gather_row(&writer->gather, GATHER_FREES, row->thread,
-                   (uint64_t[]){row->time_ns, row->address, row->size_bytes});
-    else
-        gather_row(&writer->gather, GATHER_ALLOCATIONS, row->thread,
-                   (uint64_t[]){row->time_ns, row->address, row->allocator, row->size_bytes, row->node});
+    if (row->allocator != HEAP_FREE)
+        writer->logged_node = row->node;
+    /* A free needs no node; the last one costs the least. */
+    gather_row(&writer->gather, GATHER_ALLOCATIONS, thread_owners_process(&writer->threads, row->thread),
+               (uint64_t[]){row->time_ns, row->address, row->allocator, row->size_bytes, writer->logged_node,
+                            row->thread});
 }
 
 void writer_line_memory(struct writer *writer, const struct line_memory_row *row)

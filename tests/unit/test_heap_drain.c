@@ -138,6 +138,45 @@ static void test_events_of_the_log(void **state)
     clear(&made, &recording);
 }
 
+/* A block goes from thread to thread, and comes back to its address; what is large, or long after, has its own time. */
+static void test_events_are_in_order(void **state)
+{
+    (void)state;
+    enum { BLOCK = 4096, LARGE = 1 << 20 };
+    struct made made = make();
+    struct recording recording = {0};
+    fill(made.area);
+    made.area->threads[2] = (struct heap_thread_row){.tid = 2, .root = 1, .ring = 2};
+    made.area->thread_count = 3;
+    const struct {
+        uint32_t thread;
+        uint64_t ticks, packed, written_ns; /* the last: what is to be written */
+    } events[] = {
+        {1, 201000, heap_blocks_entry(1, 100), 201000},   {2, 201100, heap_blocks_entry(0, 100), 201000},
+        {2, 201200, heap_blocks_entry(1, 200), 201000},   {1, 201300, heap_blocks_entry(0, 200), 201000},
+        {1, 201400, heap_blocks_entry(1, LARGE), 201400}, {2, 201500, heap_blocks_entry(0, LARGE), 201500},
+        {1, 201600, heap_blocks_entry(1, 300), 201500},   {1, 290000, heap_blocks_entry(0, 300), 290000},
+    };
+    enum { COUNT = sizeof events / sizeof *events };
+    for (int i = 0; i < COUNT; i++) {
+        struct heap_thread_row *row = &made.area->threads[events[i].thread];
+        heap_area_ring(made.area, row->ring)[row->written++] =
+            (struct heap_event){.ticks = events[i].ticks, .address = BLOCK, .packed = events[i].packed};
+    }
+    open_drain(&made);
+    finish(&made, &recording);
+    assert_int_equal(recording.allocations_count, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        const struct allocation_row *row = &recording.allocations[i];
+        bool is_free = heap_blocks_record(events[i].packed) == 0;
+        assert_int_equal(row->time_ns, events[i].written_ns);
+        assert_int_equal(recording.threads[row->thread].tid, events[i].thread);
+        assert_int_equal(row->allocator, is_free ? HEAP_FREE : HEAP_MALLOC);
+        assert_int_equal(row->size_bytes, is_free ? 0 : heap_blocks_size(events[i].packed));
+    }
+    clear(&made, &recording);
+}
+
 /* Everything but the header's first words is garbage, or half of it is. */
 static void test_overwritten_areas(void **state)
 {
@@ -166,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records_of_one_line_are_added),
         cmocka_unit_test(test_events_of_the_log),
+        cmocka_unit_test(test_events_are_in_order),
         cmocka_unit_test(test_overwritten_areas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

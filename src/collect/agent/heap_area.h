@@ -25,7 +25,8 @@ enum {
     HEAP_AREA_RING_EVENTS = 1 << 16,
     HEAP_AREA_RINGS = 128, /* threads that can log at the same time */
     HEAP_AREA_NODES = 1 << 20,
-    HEAP_AREA_RECORDS = 1 << 20,
+    HEAP_AREA_RECORDS = (1 << 20) - 1,
+    HEAP_AREA_PART = HEAP_AREA_RECORDS, /* in place of a record: a part of a mapping is given back */
 };
 
 /* How many rows there is room for. */
@@ -90,8 +91,7 @@ struct heap_record {
 struct heap_event {
     uint64_t ticks;
     uint64_t address;
-    uint64_t
-        packed; /* as an entry of heap_blocks.h; record 0 = a free, of so many bytes (0 = the whole block) */
+    uint64_t packed; /* as an entry of heap_blocks.h; record 0: a block of so many bytes is freed */
 };
 
 struct heap_area {

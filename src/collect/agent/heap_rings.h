@@ -12,7 +12,7 @@ struct heap_thread_row;
 
 /* The number of a ring that nobody has yet; 0 when there are no more. */
 uint32_t heap_rings_new(struct heap_area *area);
-/* `entry` as heap_blocks.h has it; record 0 = a free, of the whole block or of so many bytes. */
+/* `entry` as struct heap_event has it. */
 void heap_rings_put(struct heap_area *area, struct heap_thread_row *row, uint64_t address, uint64_t entry);
 
 #endif

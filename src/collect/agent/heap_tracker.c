@@ -273,7 +273,7 @@ static void free_entry(const void *block, uint64_t entry, bool moved)
         thread = NULL;
     uncount(area, thread, moved ? 0 : (uint64_t)block, record, weigh(heap_blocks_size(entry)));
     if (heap_counting.settings.log)
-        log_free(area, thread, (uint64_t)block, 0);
+        log_free(area, thread, (uint64_t)block, heap_blocks_entry(0, heap_blocks_size(entry)));
     if (thread)
         leave(thread);
 }
@@ -330,7 +330,7 @@ static void uncount_part(void *thread, const struct heap_range *part)
     weight.count = part->is_first ? weight.count : 0;
     uncount(area, thread, part->low, part->record, weight);
     if (heap_counting.settings.log)
-        log_free(area, thread, part->low, heap_blocks_entry(0, bytes));
+        log_free(area, thread, part->low, heap_blocks_entry(HEAP_AREA_PART, bytes));
 }
 
 /* In a signal handler that has interrupted the thread's own counting nothing is done: the table may be locked. */

@@ -7,15 +7,19 @@
 
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
+#include "collect/recorder/heap_order.h"
 #include "collect/recorder/heap_paths.h"
 #include "collect/recorder/loss_notes.h"
 #include "store/writer.h"
 
-#define POINT_NS      20000000u /* between two looks at the size of the heap, at first */
-#define POINTS_STEP   4096      /* after so many they become twice as rare */
-#define ROWS_NS       1000000000u
-#define ROWS_STEP     (1u << 17) /* likewise of the stacks: a few megabytes */
-#define DOUBLINGS_MAX 12
+#define POINT_NS        20000000u /* between two looks at the size of the heap, at first */
+#define POINTS_STEP     4096      /* after so many they become twice as rare */
+#define ROWS_NS         1000000000u
+#define ROWS_STEP       (1u << 17) /* likewise of the stacks: a few megabytes */
+#define LOG_GRAIN_NS    10000u
+#define LOG_EXACT_BYTES (64u << 10)
+#define LOG_AGE_NS      20000u /* by then a thread that was not held up has said what it did */
+#define DOUBLINGS_MAX   12
 
 /* What one allocator gave at one stack of the file. Stacks that differ in an instruction but not in a line are one. */
 struct drained_stack {
@@ -32,6 +36,8 @@ struct heap_drain {
     struct writer *writer;
     uint32_t process;
     struct heap_paths paths;
+    struct heap_order order;
+    uint64_t logged_ns; /* time of the last event that was written */
     uint32_t counter;   /* "heap" */
     uint32_t *stack_of; /* by record: its stack below, plus 1; 0 = not yet */
     struct drained_stack *stacks;
@@ -64,6 +70,7 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     }
     drain->writer = writer;
     drain->process = process;
+    drain->order.view = drain->view;
     drain->stack_of = calloc(drain->view.limits.records, sizeof *drain->stack_of);
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
@@ -268,49 +275,43 @@ static void write_size(struct heap_drain *drain, uint32_t bits)
 
 /* ---- the log ---- */
 
-static void write_event(struct heap_drain *drain, uint32_t thread, const struct heap_event *event)
+/* Small blocks that follow closely have the time of the first of them: exact times would take ten times as much room as all
+ * else. None is late, none is out of order, and large ones are exact. */
+static uint64_t logged_ns(struct heap_drain *drain, uint64_t ticks, uint64_t size_bytes)
 {
+    uint64_t ns = clock_to_ns(&drain->paths.rate, ticks);
+    bool close = ns < drain->logged_ns + LOG_GRAIN_NS && size_bytes < LOG_EXACT_BYTES;
+    if (ns > drain->logged_ns && !close)
+        drain->logged_ns = ns;
+    return drain->logged_ns;
+}
+
+static void write_event(void *context, uint32_t place, const struct heap_event *event)
+{
+    struct heap_drain *drain = context;
     uint32_t number = heap_blocks_record(event->packed);
-    struct allocation_row row = {.time_ns = clock_to_ns(&drain->paths.rate, event->ticks),
-                                 .address = event->address,
-                                 .size_bytes = heap_blocks_size(event->packed),
-                                 .thread = thread};
-    const struct drained_stack *stack = number < drain->view.limits.records ? stack_of(drain, number) : NULL;
-    if (number && !stack)
+    uint64_t size_bytes = heap_blocks_size(event->packed);
+    bool is_free = number == 0 || number == HEAP_AREA_PART;
+    const struct drained_stack *stack =
+        !is_free && number < drain->view.limits.records ? stack_of(drain, number) : NULL;
+    struct allocation_row row = {.address = event->address,
+                                 .size_bytes = number ? size_bytes : 0,
+                                 .thread = heap_paths_thread(&drain->paths, place)};
+    if (!row.thread || (!is_free && !stack))
         return;
-    if (number) {
+    row.time_ns = logged_ns(drain, event->ticks, size_bytes);
+    if (stack) {
         row.node = stack->now.node;
         row.allocator = stack->now.allocator;
     }
     writer_allocation(drain->writer, &row);
 }
 
-/* True when it was rather full. */
-static bool drain_ring(struct heap_drain *drain, uint32_t place)
+static bool drain_rings(struct heap_drain *drain, bool all)
 {
-    struct heap_thread_row *row = &drain->view.area->threads[place];
-    uint32_t ring = row->ring, thread = heap_paths_thread(&drain->paths, place);
-    uint64_t written = __atomic_load_n(&row->written, __ATOMIC_ACQUIRE), taken = row->taken;
-    if (!thread || !ring || ring > drain->view.limits.rings || written - taken > HEAP_AREA_RING_EVENTS)
-        return false;
-    bool full = written - taken > HEAP_AREA_RING_EVENTS / 4;
-    const struct heap_event *events = drain->view.rings + (size_t)(ring - 1) * HEAP_AREA_RING_EVENTS;
-    for (; taken < written; taken++) {
-        const struct heap_event event = events[taken % HEAP_AREA_RING_EVENTS];
-        write_event(drain, thread, &event);
-        if (taken % 1024 == 0)
-            __atomic_store_n(&row->taken, taken, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&row->taken, taken, __ATOMIC_RELEASE);
-    return full;
-}
-
-static bool drain_rings(struct heap_drain *drain)
-{
-    bool full = false;
-    for (uint32_t i = 1; i < HEAP_AREA_THREADS && i < drain->view.area->thread_count; i++)
-        full |= drain_ring(drain, i);
-    return full;
+    const double ns_per_tick = drain->paths.rate.ns_per_tick;
+    uint64_t age_ticks = ns_per_tick > 0 ? (uint64_t)(LOG_AGE_NS / ns_per_tick) : 0;
+    return !drain->view.area->totals && heap_order_take(&drain->order, age_ticks, all, write_event, drain);
 }
 
 /* ---- the whole ---- */
@@ -338,7 +339,7 @@ bool heap_drain_step(struct heap_drain *drain, const struct clock_rate *rate)
     look_at_size(drain, now_ns);
     if (now_ns >= drain->next_rows_ns)
         write_rows(drain, now_ns);
-    return !drain->view.area->totals && drain_rings(drain);
+    return drain_rings(drain, false);
 }
 
 static void note(struct heap_drain *drain, enum note_kind kind, uint64_t count, const char *text)
@@ -365,6 +366,7 @@ void heap_drain_finish(struct heap_drain *drain, const struct clock_rate *rate, 
 {
     const struct heap_area *area = drain->view.area;
     heap_drain_step(drain, rate);
+    drain_rings(drain, true);
     uint64_t end_ns = clock_to_ns(rate, end_ticks);
     write_rows(drain, end_ns);
     for (uint32_t bits = 0; bits < HEAP_AREA_SIZES && !area->totals; bits++)
