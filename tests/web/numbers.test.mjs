@@ -115,6 +115,40 @@ for (const [name, make] of Object.entries(RECORDINGS))
     }
   });
 
+/** A share as the page writes it. */
+function percentText(part, whole) {
+  const percent = (100 * part) / whole;
+  if (percent !== 0 && percent < 0.005) return "< 0.01 %";
+  return `${percent.toFixed(percent >= 99.95 ? 0 : percent >= 9.995 ? 1 : 2)} %`;
+}
+
+for (const [name, module] of [["sonde record", ""], ["cProfile", ""], ["two processes and recursion", ""], ["two processes and recursion", "solver.pool"]])
+  test(`shares are the report's, to the letter: ${name} ${module}`, async (harness) => {
+    const recording = RECORDINGS[name](harness);
+    const report = module ? harness.report(recording, "--module", module) : harness.report(recording);
+    const page = await harness.open(harness.html(recording), { hash: `#view=table&percent=1${module && `&module=${module}`}` });
+    await page.waitForSelector(".table .body [role=row]");
+    let seen = 0;
+    for (const row of await tableRows(page)) {
+      const truth = functionOf(report, row);
+      if (!truth) continue;
+      assert.equal(row.self, percentText(truth.self_ns, report.total_ns), `self of ${row.name}`);
+      assert.equal(row.total, percentText(truth.total_ns, report.total_ns), `total of ${row.name}`);
+      seen++;
+    }
+    assert(seen >= Math.min(2, report.functions.length), `${seen} rows`);
+    await page.locator(".table .body [role=row]").first().click();
+    await settled(page);
+    const wing = async (title) => page.locator(`.wing[aria-label="${title}"] li`).evaluateAll((all) => all.map((row) => row.querySelectorAll(".figure")[1].textContent));
+    const chosen = functionOf(report, (await tableRows(page))[0]);
+    const at = report.functions.indexOf(chosen);
+    for (const [title, own] of chosen ? [["Called by", "callee"], ["Calls", "caller"]] : []) {
+      const truth = report.edges.filter((edge) => edge[own] === at).sort((a, b) => b.total_ns - a.total_ns);
+      const shown = truth.map((edge) => percentText(edge.total_ns, chosen.total_ns));
+      assert.deepEqual(await wing(title), shown.slice(0, 200), `${title} ${chosen.name}`);
+    }
+  });
+
 for (const [name, make] of [["sonde trace", traced], ["sonde record", recorded]])
   test(`the share that recording cost is the report's: ${name}`, async (harness) => {
     const recording = make(harness);

@@ -160,6 +160,7 @@ export class Rectangles {
     this.canvas.height = height;
     this.image = this.context.createImageData(width, height);
     this.pixels = new Uint32Array(this.image.data.buffer);
+    this.lines = [0, 0];
     this.row = new Uint32Array(width);
     this.named = new Uint32Array(3 * (1 + Math.floor(width / (NAMED * this.scale))));
     this.glyphs.clear();
@@ -173,13 +174,7 @@ export class Rectangles {
   /** A picture of one band. Where it has no levels, the canvas fills itself: pixels that are copied to it cost more. */
   draw(band: Band): void {
     this.fit();
-    const { width } = this.image!;
-    const [before, now] = [this.lines, this.linesOf(band)];
-    this.background = band.look.background;
-    this.pixels.fill(this.background, before[0] * width, before[1] * width);
-    this.pixels.fill(this.background, now[0] * width, now[1] * width);
-    this.lines = now;
-    this.written.length = 0;
+    this.clear(band.look.background, this.linesOf(band));
     this.band(band);
     this.end(band.look.font);
   }
@@ -191,13 +186,19 @@ export class Rectangles {
     return [Math.max(0, Math.floor(from * this.scale)), Math.min(this.image!.height, Math.ceil(to * this.scale))];
   }
 
-  /** A picture is one band or several, one below the other. */
-  begin(background: number): void {
-    this.fit();
+  /** Makes the lines of the last picture and of the next one empty. */
+  private clear(background: number, lines: [number, number]): void {
+    const { width } = this.image!;
     this.background = background;
-    this.pixels.fill(background);
-    this.lines = [0, this.image!.height];
+    for (const [first, behind] of [this.lines, lines]) this.pixels.fill(background, first * width, behind * width);
+    this.lines = lines;
     this.written.length = 0;
+  }
+
+  /** A picture is one band or several, one below the other; nothing is drawn below `bottom` (CSS pixels). */
+  begin(background: number, bottom: number): void {
+    this.fit();
+    this.clear(background, [0, Math.min(this.image!.height, Math.max(0, Math.ceil(bottom * this.scale)))]);
   }
 
   band({ layout, window, look, top, height }: Band): void {

@@ -137,8 +137,10 @@ export class Timeline {
   }
 
   draw(): void {
-    this.rectangles.begin(background());
-    for (const { track, top } of this.placed()) KINDS[track.kind].draw(track, this.placeOf(top));
+    const placed = this.placed();
+    const last = placed[placed.length - 1];
+    this.rectangles.begin(background(), last ? last.top + last.height : AXIS);
+    for (const { track, top } of placed) KINDS[track.kind].draw(track, this.placeOf(top));
     this.rectangles.end(MONOSPACED);
     const { from, to } = this.camera.window;
     const range = this.preview ?? this.options.range();

@@ -259,9 +259,10 @@ interface FunctionRowProps {
   row: number;
   index: number;
   style: RowStyle;
+  inHaste: boolean;
 }
 
-function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): JSX.Element {
+function FunctionRow({ columns, table, row, index, style, inHaste }: FunctionRowProps): JSX.Element {
   const code = table.code[row];
   const { codes } = recording.value!;
   const isSelected = code === selected.value;
@@ -280,10 +281,10 @@ function FunctionRow({ columns, table, row, index, style }: FunctionRowProps): J
         {functionName(codes, code)}
       </span>
       <span class="cell place" role="cell">
-        <Place codes={codes} code={code} />
+        {!inHaste && <Place codes={codes} code={code} />}
       </span>
-      <span class="cell module" role="cell" title={shortName(codes.module(code))}>
-        {shortName(codes.module(code))}
+      <span class="cell module" role="cell" title={inHaste ? undefined : shortName(codes.module(code))}>
+        {!inHaste && shortName(codes.module(code))}
       </span>
     </div>
   );
@@ -438,11 +439,11 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
       height={ROW}
       focus={focus}
       label="rows"
-      row={(index, style) =>
+      row={(index, style, inHaste) =>
         list[index] < 0 ? (
           <GroupRow columns={columns} found={found!} row={-1 - list[index]} style={style} />
         ) : (
-          <FunctionRow columns={columns} table={table} row={list[index]} index={index} style={style} />
+          <FunctionRow columns={columns} table={table} row={list[index]} index={index} style={style} inHaste={inHaste} />
         )
       }
     />
