@@ -13,19 +13,22 @@ from sonde.running import Running
 
 
 class Profile(_inside.Session, _binding.Results, Running):
-    """Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True)
+    """Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, library=True)
 
     Records the calls made between ``enable()`` and ``disable()``. ``timer`` is a function that gives the
     time in seconds or, with a ``timeunit``, in integer units of that many seconds; the default is a clock
     read in C. Without ``subcalls`` callers are not told apart; without ``builtins`` C functions are left out.
+    Without ``library`` so are the standard library and installed packages.
 
     ``enable(subcalls=True, builtins=True)``, ``disable()``, ``clear()`` and ``getstats()`` are as in
     cProfile. ``snapshot()`` gives the recording so far as the bytes of a .sonde file, with whole call paths
     and the text of the source files below the working directory.
     """
 
-    def __init__(self, timer=None, timeunit=0.0, subcalls=True, builtins=True):
-        super().__init__(c_calls=builtins, timer=timer, timeunit=timeunit, subcalls=subcalls)
+    def __init__(self, timer=None, timeunit=0.0, subcalls=True, builtins=True, *, library=True):
+        super().__init__(
+            c_calls=builtins, timer=timer, timeunit=timeunit, subcalls=subcalls, library=library
+        )
 
     def create_stats(self):
         """Stop, and put what was recorded into ``stats``."""

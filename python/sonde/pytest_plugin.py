@@ -4,6 +4,9 @@
     @pytest.mark.limit_leaks("1 MB")       # of any one call stack, not freed when the test has ended
 
 The marks mean what they mean in pytest-memray, and are left to it where it is installed.
+
+The fixture ``sonde_profile``, or ``tracy_profile``: the tests that ``sonde trace --partial -m pytest`` records.
+``pytest --sonde`` records all (pytest_profile.py).
 """
 
 import gc
@@ -105,7 +108,68 @@ LIMITS = {"limit_memory": LimitMemory, "limit_leaks": LimitLeaks}
 FAILURES = pytest.StashKey()
 
 
+def pytest_addoption(parser):
+    group = parser.getgroup("sonde", "profiling with sonde")
+    group.addoption(
+        "--sonde",
+        nargs="?",
+        const="trace",
+        choices=("trace", "record", "line", "mem"),
+        metavar="MODE",
+        help="record what the tests do: every call (--sonde=trace, the default), samples (record), lines of the "
+        "slowest functions (line), or allocations (mem); record, line and mem start pytest anew, under sonde",
+    )
+    group.addoption(
+        "--sonde-per-test",
+        action="store_true",
+        help="with --sonde=trace and --sonde=mem: one recording for each test, in a folder",
+    )
+    group.addoption(
+        "--sonde-output",
+        metavar="PATH",
+        help="the recording, or with --sonde-per-test the folder (otherwise pytest.<time>)",
+    )
+    group.addoption(
+        "--sonde-library",
+        action="store_true",
+        help="with --sonde=trace: functions of the standard library, of installed packages and of pytest, too",
+    )
+    group.addoption(
+        "--sonde-slowest", type=int, default=10, metavar="N", help="tests in the summary (default 10)"
+    )
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    if early_config.known_args_namespace.sonde:
+        from sonde import pytest_profile
+
+        pytest_profile.begin(early_config)
+    yield
+
+
+@pytest.fixture
+def sonde_profile():
+    """While the test runs, `sonde trace --partial` (record, line, mem) records."""
+    from sonde import Profiler
+
+    profiler = Profiler()
+    profiler.enable()
+    yield profiler
+    profiler.disable()
+
+
+@pytest.fixture
+def tracy_profile(sonde_profile):
+    """The same, by the name that it has in projects which use Tracy."""
+    return sonde_profile
+
+
 def pytest_configure(config):
+    if config.getoption("sonde"):
+        from sonde import pytest_profile
+
+        config.pluginmanager.register(pytest_profile.Profiling(config), "sonde-profiling")
     if config.pluginmanager.hasplugin("memray"):
         return
     for words in MARKS.values():

@@ -1,5 +1,6 @@
 #include "collect/inside/code_table.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -249,19 +250,24 @@ uint32_t code_table_add(struct trace *trace, uint64_t key, PyObject *callee, enu
     return row;
 }
 
+/* The folder that a path lies in, with a slash; "" when it has none. */
+static void put_folder(char *folder, size_t folder_bytes, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, folder_bytes, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+}
+
 void code_table_find_library(struct trace *trace)
 {
+    struct filter *filter = &trace->filter;
     /* Always there at this point, unlike os (python -S): nothing is imported that the program has not asked for. */
     PyObject *name = PyUnicode_FromString("codecs");
     PyObject *codecs = name ? PyImport_GetModule(name) : NULL;
     PyObject *file = codecs ? attribute_utf8(codecs, "__file__") : NULL;
-    char *library = trace->filter.library;
-    snprintf(library, sizeof trace->filter.library, "%s", text_of(file));
-    char *slash = strrchr(library, '/');
-    if (slash)
-        slash[1] = '\0';
-    else
-        library[0] = '\0';
+    Dl_info extension;
+    put_folder(filter->library, sizeof filter->library, text_of(file));
+    if (dladdr((void *)code_table_find_library, &extension) && extension.dli_fname)
+        put_folder(filter->package, sizeof filter->package, extension.dli_fname);
     Py_XDECREF(file);
     Py_XDECREF(codecs);
     Py_XDECREF(name);

@@ -40,11 +40,16 @@ void filter_clear(struct filter *filter)
     *filter = (struct filter){0};
 }
 
+static bool lies_in(const char *folder, const char *file)
+{
+    return *folder && strncmp(file, folder, strlen(folder)) == 0;
+}
+
 bool filter_is_library(const struct filter *filter, const char *file)
 {
-    size_t library = strlen(filter->library);
     return strncmp(file, "<frozen ", 8) == 0 || strstr(file, "/site-packages/") ||
-           strstr(file, "/dist-packages/") || (library && strncmp(file, filter->library, library) == 0);
+           strstr(file, "/dist-packages/") || lies_in(filter->library, file) ||
+           lies_in(filter->package, file);
 }
 
 static bool matches(const regex_t *regex, const char *first, char separator, const char *second)

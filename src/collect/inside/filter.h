@@ -11,6 +11,7 @@ struct filter {
     bool has_include, has_exclude;
     bool exclude_library;
     char library[4096]; /* the standard library's folder, with a slash; "" = unknown */
+    char package[4096]; /* that of sonde's own modules, likewise */
 };
 
 /* 0, or -1 with words (a bad expression). NULL = no expression. */
@@ -18,7 +19,7 @@ int filter_init(struct filter *filter, const char *include, const char *exclude,
                 char *why, size_t why_bytes);
 void filter_clear(struct filter *filter);
 
-/* Whether the file belongs to the standard library, to site-packages or to the interpreter itself. */
+/* Whether the file belongs to the standard library, to site-packages, to sonde or to the interpreter itself. */
 bool filter_is_library(const struct filter *filter, const char *file);
 /* Whether the function is recorded. Expressions are tried on "module.qualname" and on "file:qualname". */
 bool filter_takes(const struct filter *filter, const char *file, const char *module, const char *qualname);

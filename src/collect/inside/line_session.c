@@ -239,7 +239,7 @@ static int start(char *why, size_t why_bytes)
     }
     if (begin(arena, true, why, why_bytes) < 0)
         return -1;
-    if (line_targets_init(agent->session, trace.filter.library, why, why_bytes) < 0)
+    if (line_targets_init(agent->session, &trace.filter, why, why_bytes) < 0)
         return -1;
     line_clock_begin(&trace, agent->session->per_thread);
     if (agent->session->line_memory) {

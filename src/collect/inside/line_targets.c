@@ -266,12 +266,14 @@ static void parse(struct target *target, const char *text)
         target->linked[0] = '\0';
 }
 
-int line_targets_init(const struct session *session, const char *library, char *why, size_t why_bytes)
+int line_targets_init(const struct session *session, const struct filter *libraries, char *why,
+                      size_t why_bytes)
 {
     takes_all = session->all_lines;
     if (filter_init(&filter, session->include, session->exclude, !session->library_lines, why, why_bytes) < 0)
         return -1;
-    snprintf(filter.library, sizeof filter.library, "%s", library);
+    memcpy(filter.library, libraries->library, sizeof filter.library);
+    memcpy(filter.package, libraries->package, sizeof filter.package);
     targets = calloc(session->line_target_count, sizeof *targets);
     target_count = targets ? session->line_target_count : 0;
     for (uint32_t i = 0; i < target_count; i++)

@@ -9,10 +9,12 @@
 
 #include "collect/inside/interpreter.h"
 
+struct filter;
 struct session;
 
-/* The session's texts must stay. `library`: the standard library's folder. 0, or -1 with words. */
-int line_targets_init(const struct session *session, const char *library, char *why, size_t why_bytes);
+/* The session's texts must stay. `libraries`: which files are library's. 0, or -1 with words. */
+int line_targets_init(const struct session *session, const struct filter *libraries, char *why,
+                      size_t why_bytes);
 /* The targets that mean the code's function, a bit for each; the last stands for all beyond. `module` is the name of the
  * module that it runs in, may be NULL. Called without an exception, and leaves none. */
 uint64_t line_targets_match(PyObject *code, PyObject *module);

@@ -13,7 +13,7 @@ struct session_object {
     PyObject base;
     struct trace trace;
     bool ready;
-    bool c_calls;
+    bool c_calls, library;
     char subcalls; /* whether caller and callee pairs are wanted: a matter of the results only */
 };
 
@@ -36,7 +36,7 @@ static int start_trace(struct session_object *self, PyObject *timer, double unit
         arena->ns_per_tick = unit > 0 ? unit * 1e9 : 1.0;
         arena->start_ticks = 0;
     }
-    const struct trace_settings settings = {.c_calls = self->c_calls};
+    const struct trace_settings settings = {.c_calls = self->c_calls, .exclude_library = !self->library};
     if (trace_init(&self->trace, arena, false, &settings, why, sizeof why) < 0)
         return fail(why);
     Py_XINCREF(timer);
@@ -48,18 +48,20 @@ static int start_trace(struct session_object *self, PyObject *timer, double unit
 
 static int session_init(PyObject *object, PyObject *arguments, PyObject *names)
 {
-    static char *keywords[] = {"c_calls", "timer", "timeunit", "subcalls", NULL};
+    static char *keywords[] = {"c_calls", "timer", "timeunit", "subcalls", "library", NULL};
     struct session_object *self = (struct session_object *)object;
-    int c_calls = 1, subcalls = 1;
+    int c_calls = 1, subcalls = 1, library = 1;
     PyObject *timer = Py_None;
     double unit = 0.0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "|pOdp", keywords, &c_calls, &timer, &unit, &subcalls))
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "|pOdpp", keywords, &c_calls, &timer, &unit, &subcalls,
+                                     &library))
         return -1;
     if (self->ready) {
         tracer_forget(&self->trace);
         trace_clear(&self->trace);
     }
     self->c_calls = c_calls;
+    self->library = library;
     self->subcalls = subcalls != 0;
     return start_trace(self, timer == Py_None ? NULL : timer, unit);
 }
