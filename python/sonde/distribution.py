@@ -4,6 +4,7 @@ finds the plugin by it."""
 import importlib.metadata
 import os
 import pathlib
+import sys
 
 import sonde
 
@@ -24,4 +25,6 @@ class _Distribution(importlib.metadata.Distribution):
 
 def find(context=None):
     """The distributions of that name; see importlib.metadata.DistributionFinder."""
-    return [_Distribution()] if getattr(context, "name", None) in {None, "sonde"} else []
+    # pytest refuses a plugin that it was given by its module's name before (-p sonde.pytest_plugin).
+    is_asked = getattr(context, "name", None) in {None, "sonde"} and "sonde.pytest_plugin" not in sys.modules
+    return [_Distribution()] if is_asked else []

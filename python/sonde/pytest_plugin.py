@@ -165,11 +165,34 @@ def tracy_profile(sonde_profile):
     return sonde_profile
 
 
+def is_recorded():
+    """Whether sonde runs this pytest."""
+    try:
+        from sonde._inside import events_on
+    except ImportError:  # an interpreter that sonde cannot record
+        return False
+    return events_on()
+
+
+class Regions:
+    """In a recording of pytest each test is a region."""
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        from sonde._inside import event_begin, event_end
+
+        event_begin(item.nodeid)
+        yield
+        event_end(item.nodeid)
+
+
 def pytest_configure(config):
     if config.getoption("sonde"):
         from sonde import pytest_profile
 
         config.pluginmanager.register(pytest_profile.Profiling(config), "sonde-profiling")
+    if is_recorded():
+        config.pluginmanager.register(Regions(), "sonde-regions")
     if config.pluginmanager.hasplugin("memray"):
         return
     for words in MARKS.values():

@@ -30,8 +30,9 @@ def call(function):
 def frame_of(item):
     """A function that calls another, and looks in a stack as if it were the test."""
     path, line, _ = item.location
+    # In the line below the test's first, lest pytest take the frame for the test when it shows a failure.
     code = call.__code__.replace(
-        co_filename=str(item.config.rootpath / path), co_firstlineno=(line or 0) + 1, co_name=item.nodeid
+        co_filename=str(item.config.rootpath / path), co_firstlineno=(line or 0) + 2, co_name=item.nodeid
     )
     if sys.version_info >= (3, 11):
         code = code.replace(co_qualname=item.nodeid)
@@ -93,16 +94,16 @@ def rows_of_calls(tables, tests):
 
 def row_of_calls(tables, test, own, counts):
     strings, codes = tables["strings"], tables["codes"]
+    del own[test]  # what pytest itself does about it
     total_ns = sum(own.values())
     details = []
-    for code, ns in own.most_common(LISTED + 1):
+    for code, ns in own.most_common(LISTED):
         name = strings[codes["qualname"][code]] or strings[codes["name"][code]]
         file = strings[codes["file"][code]]
         if file != "~":
             name += f" ({place_of(file, codes['line'][code])})"
-        if code != test:
-            details.append(f"{ns / max(total_ns, 1):6.1%} {counts[test, code]:9,} calls  {name}")
-    return Row(total_ns / 1e9, strings[codes["name"][test]], details[:LISTED])
+        details.append(f"{ns / max(total_ns, 1):6.1%} {counts[test, code]:9,} calls  {name}")
+    return Row(total_ns / 1e9, strings[codes["name"][test]], details)
 
 
 # ---- allocations ----
@@ -215,7 +216,8 @@ def begin_anew(config):
 def begin(config):
     """At pytest's start, before anything is captured."""
     known = config.known_args_namespace
-    if os.environ.pop(BEGUN_ANEW, None) or not known.sonde or known.help or known.version:
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ  # whose first process was told already
+    if os.environ.pop(BEGUN_ANEW, None) or is_worker or known.help or known.version:
         return
     if known.sonde != "trace" and not known.sonde_per_test:
         begin_anew(config)

@@ -46,7 +46,6 @@ void part_options_tell_empty(const struct part *part)
         message_warn("nothing was recorded: the program did not come to --start-at %s%s", part->start_at,
                      part->partial ? ", or enabled no sonde.Profiler from there on" : "");
     else if (part->partial)
-        message_warn(
-            "nothing was recorded: the program called nothing while it had a sonde.Profiler enabled%s",
-            part->skip_first ? ", but for the first times, which --skip-first leaves out" : "");
+        message_warn("nothing was recorded: the program enabled no sonde.Profiler, or not for long%s",
+                     part->skip_first ? ", but for the first times, which --skip-first leaves out" : "");
 }

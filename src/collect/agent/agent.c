@@ -117,6 +117,7 @@ __attribute__((visibility("default"))) struct agent sonde_agent = {
     .watch = sampler_watch,
     .call_at_fork = call_at_fork,
     .rest = rest,
+    .watch_zones = zones_watch,
 };
 
 /* The program that sonde itself started must not run unrecorded; a child of it may. */

@@ -34,6 +34,8 @@ struct agent {
     /* From now on nothing is sampled, and allocations are not counted; or they are again. At the start of the program
      * as session_begins_at_rest has it. */
     void (*rest)(bool resting);
+    /* See zones.h. */
+    void (*watch_zones)(void (*passed)(uint32_t kind, uint32_t name));
 };
 
 /* The agent itself, for libraries that are preloaded with it. */

@@ -45,6 +45,8 @@ static struct {
     bool has_key;
 } zones;
 
+static void (*watcher)(uint32_t kind, uint32_t name);
+
 static __thread struct writing own __attribute__((tls_model("initial-exec")));
 
 static uint32_t name(uint32_t kind, const char *text, size_t bytes);
@@ -293,7 +295,13 @@ static uint64_t kept_free(void)
     return ends < own.area->ring_slots / 2 ? ends : own.area->ring_slots / 2;
 }
 
-static void begin_for(uint32_t region, uint64_t owner)
+static void tell_watcher(enum event_kind kind, uint32_t name)
+{
+    if (__builtin_expect(watcher != NULL, 0))
+        watcher(kind, name);
+}
+
+static void write_begin(uint32_t region, uint64_t owner)
 {
     if (!region || !enter())
         return;
@@ -307,7 +315,13 @@ static void begin_for(uint32_t region, uint64_t owner)
     leave();
 }
 
-static void end_for(uint32_t region, uint64_t owner)
+static void begin_for(uint32_t region, uint64_t owner)
+{
+    write_begin(region, owner);
+    tell_watcher(EVENT_BEGIN, region);
+}
+
+static void write_end(uint32_t region, uint64_t owner)
 {
     if (!region || !enter())
         return;
@@ -319,6 +333,12 @@ static void end_for(uint32_t region, uint64_t owner)
             __atomic_fetch_add(&own.area->lost_events, 1, __ATOMIC_RELAXED);
     }
     leave();
+}
+
+static void end_for(uint32_t region, uint64_t owner)
+{
+    write_end(region, owner);
+    tell_watcher(EVENT_END, region);
 }
 
 static void begin(uint32_t region)
@@ -358,6 +378,7 @@ static void tell(enum event_kind kind, uint32_t name, const void *bytes, size_t 
 static void mark(uint32_t mark, const char *text, size_t bytes)
 {
     tell(EVENT_MARK, mark, text, text ? bytes : 0);
+    tell_watcher(EVENT_MARK, mark);
 }
 
 static void counter(uint32_t counter, double value)
@@ -385,6 +406,11 @@ void zones_begin(const struct session *session, const uint32_t *python)
     zones.python = python;
     zones.has_key = pthread_key_create(&zones.key, thread_ends) == 0;
     sonde_zones.recording = 1;
+}
+
+void zones_watch(void (*passed)(uint32_t kind, uint32_t name))
+{
+    watcher = passed;
 }
 
 void zones_after_fork(void)

@@ -15,6 +15,9 @@ struct session;
 
 /* From now on events are recorded for that session. `python` is read when the area is opened. */
 void zones_begin(const struct session *session, const uint32_t *python);
+/* Who is told, from now on, of every begin and end of a region and every mark (enum event_kind), by its name: in the thread
+ * that says it, whatever else that is doing. */
+void zones_watch(void (*passed)(uint32_t kind, uint32_t name));
 /* In the child of a fork, before anything else happens there. */
 void zones_after_fork(void);
 

@@ -18,6 +18,7 @@
 /* What a row is made of. Texts are bytes objects; NULL reads as "". */
 struct label {
     PyObject *name, *qualname, *file, *module;
+    PyObject *home; /* the file of that module, where the function's own is none: a decorator has made it */
     uint32_t line;
     uint8_t kind;
 };
@@ -52,12 +53,12 @@ static uint32_t attribute_line(PyObject *code)
     return line > 0 ? (uint32_t)line : 0;
 }
 
-/* __name__ of the globals of the function that is starting just now. */
-static PyObject *module_of_running(void)
+/* __name__ or __file__ of the globals of the function that is starting just now. */
+static PyObject *global_of_running(const char *variable)
 {
     PyObject *globals = PyEval_GetGlobals();
-    PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
-    return name && PyUnicode_Check(name) ? interpreter_utf8(name) : NULL;
+    PyObject *value = globals ? PyDict_GetItemString(globals, variable) : NULL;
+    return value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
 }
 
 static void label_python(struct label *label, PyObject *code)
@@ -67,7 +68,9 @@ static void label_python(struct label *label, PyObject *code)
     label->qualname = attribute_utf8(code, "co_qualname");
     label->file = attribute_utf8(code, "co_filename");
     label->line = attribute_line(code);
-    label->module = module_of_running();
+    label->module = global_of_running("__name__");
+    if (text_of(label->file)[0] == '<' && strncmp(text_of(label->file), "<frozen ", 8) != 0)
+        label->home = global_of_running("__file__");
 }
 
 static PyObject *repr_utf8(PyObject *object)
@@ -123,6 +126,7 @@ static void label_clear(struct label *label)
     Py_XDECREF(label->qualname);
     Py_XDECREF(label->file);
     Py_XDECREF(label->module);
+    Py_XDECREF(label->home);
 }
 
 uint32_t code_table_text(struct trace *trace, const char *text, size_t size)
@@ -143,11 +147,16 @@ static uint32_t text_row(struct trace *trace, PyObject *bytes)
     return bytes ? code_table_text(trace, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes)) : 0;
 }
 
+static const char *home_of(const struct label *label)
+{
+    return text_of(label->home ? label->home : label->file);
+}
+
 static uint8_t flags_of(const struct trace *trace, const struct label *label)
 {
     const char *file = text_of(label->file);
     uint8_t flags = 0;
-    if (label->kind == CODE_PYTHON && filter_is_library(&trace->filter, file))
+    if (label->kind == CODE_PYTHON && filter_is_library(&trace->filter, home_of(label)))
         flags |= CODE_LIBRARY;
     if (strcmp(text_of(label->name), "<module>") == 0 || strncmp(file, "<frozen importlib", 17) == 0)
         flags |= CODE_IMPORT;
@@ -166,8 +175,8 @@ static uint32_t add_row(struct trace *trace, const struct label *label)
         .kind = label->kind,
         .flags = flags_of(trace, label),
     };
-    if (label->kind == CODE_PYTHON &&
-        !filter_takes(&trace->filter, text_of(label->file), text_of(label->module), text_of(qualname)))
+    if (label->kind == CODE_PYTHON && !filter_takes(&trace->filter, home_of(label), text_of(label->file),
+                                                    text_of(label->module), text_of(qualname)))
         row.state = ARENA_CODE_EXCLUDED;
     uint64_t hash = (uint64_t)row.name << 32 ^ (uint64_t)row.qualname << 40 ^ (uint64_t)row.file << 16 ^
                     (uint64_t)row.module ^ (uint64_t)row.kind << 62;

@@ -64,9 +64,10 @@ static bool matches_either(const regex_t *regex, const char *file, const char *m
     return matches(regex, module, '.', qualname) || matches(regex, file, ':', qualname);
 }
 
-bool filter_takes(const struct filter *filter, const char *file, const char *module, const char *qualname)
+bool filter_takes(const struct filter *filter, const char *home, const char *file, const char *module,
+                  const char *qualname)
 {
-    if (filter->exclude_library && filter_is_library(filter, file))
+    if (filter->exclude_library && filter_is_library(filter, home))
         return false;
     if (filter->has_exclude && matches_either(&filter->exclude, file, module, qualname))
         return false;

@@ -21,7 +21,9 @@ void filter_clear(struct filter *filter);
 
 /* Whether the file belongs to the standard library, to site-packages, to sonde or to the interpreter itself. */
 bool filter_is_library(const struct filter *filter, const char *file);
-/* Whether the function is recorded. Expressions are tried on "module.qualname" and on "file:qualname". */
-bool filter_takes(const struct filter *filter, const char *file, const char *module, const char *qualname);
+/* Whether the function is recorded. `home`: the file whose library it may be. Expressions are tried on "module.qualname"
+ * and on "file:qualname". */
+bool filter_takes(const struct filter *filter, const char *home, const char *file, const char *module,
+                  const char *qualname);
 
 #endif

@@ -142,7 +142,7 @@ static bool matches_filter(const struct subject *subject)
 {
     const char *module = subject->module ? subject->module : "";
     return takes_all && is_function(subject->code) &&
-           filter_takes(&filter, subject->file, module, subject->qualname);
+           filter_takes(&filter, subject->file, subject->file, module, subject->qualname);
 }
 
 static PyObject *text_of(PyObject *object, const char *name)

@@ -1,9 +1,21 @@
 #include "collect/inside/partial.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "collect/agent/agent.h"
+#include "collect/agent/event_area.h"
+#include "collect/inside/events.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/tracer.h"
+
+/* A pass of a region or a mark. */
+struct place {
+    uint32_t region, mark;      /* their names' ids; 0 = none is wanted */
+    enum event_kind region_end; /* at which end of the region it is */
+    uint64_t to_go;             /* passes, this one included; 0 = it has been passed */
+};
 
 static struct {
     const struct agent *agent; /* NULL = nobody records, or all of it */
@@ -13,11 +25,20 @@ static struct {
     uint64_t to_skip;  /* times that the first of them is enabled */
     bool skips;        /* this time */
     bool is_recording; /* now */
+    struct place start, stop;
+    bool ends;             /* at `stop` */
+    int (*has_lock)(void); /* the calling thread */
 } partial;
+
+static bool is_between(void)
+{
+    bool started = !__atomic_load_n(&partial.start.to_go, __ATOMIC_ACQUIRE);
+    return started && !(partial.ends && !__atomic_load_n(&partial.stop.to_go, __ATOMIC_ACQUIRE));
+}
 
 static bool is_wanted(void)
 {
-    return !partial.by_profilers || (partial.enabled && !partial.skips);
+    return is_between() && (!partial.by_profilers || (partial.enabled && !partial.skips));
 }
 
 static void update(void)
@@ -37,11 +58,13 @@ static void update(void)
         tracer_begin(partial.trace, why, sizeof why); /* it could at the program's start */
 }
 
+/* ---- profilers ---- */
+
 static void enable(void)
 {
     if (!partial.agent || partial.enabled++)
         return;
-    partial.skips = partial.to_skip > 0;
+    partial.skips = partial.to_skip > 0 && is_between();
     partial.to_skip -= partial.skips;
     update();
 }
@@ -51,6 +74,68 @@ static void disable(void)
     if (!partial.agent || !partial.enabled || --partial.enabled)
         return;
     update();
+}
+
+/* ---- places ---- */
+
+static int take_up(void *unused)
+{
+    (void)unused;
+    update();
+    return 0;
+}
+
+/* Whether this pass was the one. */
+static bool pass(struct place *place, uint32_t kind, uint32_t name)
+{
+    bool is_there = name && ((kind == EVENT_MARK && name == place->mark) ||
+                             (kind == (uint32_t)place->region_end && name == place->region));
+    uint64_t to_go = is_there ? __atomic_load_n(&place->to_go, __ATOMIC_RELAXED) : 0;
+    while (to_go && !__atomic_compare_exchange_n(&place->to_go, &to_go, to_go - 1, true, __ATOMIC_ACQ_REL,
+                                                 __ATOMIC_RELAXED))
+        ;
+    return to_go == 1;
+}
+
+static void passed(uint32_t kind, uint32_t name)
+{
+    bool started = pass(&partial.start, kind, name), stopped = pass(&partial.stop, kind, name);
+    if (!started && !stopped)
+        return;
+    if (partial.has_lock && partial.has_lock())
+        update();
+    else
+        Py_AddPendingCall(take_up, NULL);
+}
+
+/* "NAME#N", or "NAME" for the first. */
+static void parse(struct place *place, const char *text, enum event_kind region_end)
+{
+    const char *hash = strrchr(text, '#');
+    char *end = NULL;
+    unsigned long long number = hash && hash[1] ? strtoull(hash + 1, &end, 10) : 0;
+    bool numbered = number && !*end;
+    size_t bytes = numbered ? (size_t)(hash - text) : strlen(text);
+    *place = (struct place){
+        .region = events_name(EVENTS_REGION, text, bytes),
+        .mark = events_name(EVENTS_MARK, text, bytes),
+        .region_end = region_end,
+        .to_go = numbered ? number : 1,
+    };
+}
+
+static void find_places(const struct session *session)
+{
+    if (session->start_at)
+        parse(&partial.start, session->start_at, EVENT_BEGIN);
+    if (session->start_at && !session->partial)
+        partial.start.to_go += session->skip_first;
+    if (session->stop_at)
+        parse(&partial.stop, session->stop_at, EVENT_END);
+    partial.ends = session->stop_at;
+    *(void **)&partial.has_lock = interpreter_find("PyGILState_Check");
+    if (session->start_at || session->stop_at)
+        partial.agent->watch_zones(passed);
 }
 
 void partial_start(const struct agent *agent, struct trace *trace)
@@ -63,6 +148,7 @@ void partial_start(const struct agent *agent, struct trace *trace)
     partial.by_profilers = session->partial;
     partial.to_skip = session->skip_first;
     partial.is_recording = true;
+    find_places(session);
     finder_install();
     update();
 }

@@ -1,9 +1,11 @@
 /*
  * partial: which part of a launched program is recorded. All of it, unless the recorder has asked for less: with
- * --partial only where the program has enabled a sonde.Profiler, with --start-at and --stop-at only between these.
+ * --partial only where the program has enabled a sonde.Profiler, with --start-at and --stop-at only between these: from a
+ * mark on or the begin of a region, to a mark or the end of a region, whether Python says so or C.
  *
  * Profilers are counted, for the whole process: whichever thread enables one, all threads are recorded until as many
- * were disabled. The child of a fork goes on as its parent was. Under the interpreter lock.
+ * were disabled. The child of a fork goes on as its parent was. Under the interpreter lock; what a thread says without it
+ * is taken up by the main thread, at its next opportunity.
  */
 #ifndef SONDE_COLLECT_INSIDE_PARTIAL_H
 #define SONDE_COLLECT_INSIDE_PARTIAL_H

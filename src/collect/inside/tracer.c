@@ -403,8 +403,12 @@ void tracer_go_back(struct lane *lane, const struct tracer_place *place, uint64_
 bool tracer_leaves_out(const struct lane *lane, uint64_t caller)
 {
     for (const struct context *context = lane->first; context; context = context->next) {
-        uint32_t code = context->trace->may_leave_out ? trace_code_row(context->trace, caller) : 0;
-        if (!code || !arena_codes(context->trace->arena)[code].state)
+        struct trace *trace = context->trace;
+        bool lasting;
+        uint32_t code = trace->may_leave_out ? trace_code_row(trace, caller) : 0;
+        if (!code && trace->may_leave_out) /* it had begun before the trace did */
+            code = code_table_add(trace, caller, (PyObject *)caller, CALLEE_PYTHON, &lasting);
+        if (!code || !arena_codes(trace->arena)[code].state)
             return false;
     }
     return true;
