@@ -1,0 +1,197 @@
+"""pytest under sonde, and pytest --sonde: fixtures, recordings, the summary, and a real suite with the five commands
+that users of Tracy know."""
+
+import io
+import os
+import pathlib
+import re
+import sys
+import tarfile
+
+import interpreters
+import peer_programs
+import pytest
+from conftest import read
+
+PROGRAM = """
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    def keep(megabytes):
+        return bytearray(megabytes << 20)
+"""
+TESTS = """
+    import json, unittest
+
+    import prog
+    import pytest
+
+    def test_with_fixture(sonde_profile):
+        assert prog.fib(7) == 13
+
+    def test_with_old_fixture(tracy_profile):
+        assert prog.fib(5) == 5
+
+    @pytest.mark.parametrize("n", [3, 9])
+    def test_of_several(n):
+        json.dumps(prog.fib(n))
+
+    class TestOfUnittest(unittest.TestCase):
+        def test_method(self):
+            prog.fib(4)
+
+    def test_memory():
+        assert prog.keep(6)
+
+    def test_failing():
+        assert prog.fib(2) == 3
+"""
+CALLS = {1: 1, 2: 3, 3: 5, 4: 9, 5: 15, 7: 41, 9: 109}  # of fib, to find that of n
+
+
+@pytest.fixture
+def suite(launch):
+    python, why = launch.python.peer_environment(["pytest"])
+    if not python:
+        pytest.skip(why)
+    launch.write("prog.py", PROGRAM)
+    launch.write("test_some.py", TESTS)
+    launch.python.enter(["true"], launch.folder)  # settles where a chroot sees the package
+    launch.pytest = [python, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--color=no"]
+    launch.environment["PYTHONDONTWRITEBYTECODE"] = ""  # pytest is large, and its own environment keeps it
+    return launch
+
+
+def package_of(launch):
+    package = launch.python.place or interpreters.sonde_folder()
+    return f"{package}/{interpreters.package_folder().relative_to(interpreters.sonde_folder())}"
+
+
+def plain(launch, *words, **options):
+    """pytest alone, which knows of the plugin by its name."""
+    environment = {"PYTHONPATH": package_of(launch), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [*launch.pytest, "-p", "sonde.pytest_plugin", *words]
+    return launch.run(command, environment=environment, **options)
+
+
+def outcomes(done):
+    rows = [line.split() for line in done.stdout.decode().splitlines()]
+    return sorted((row[0], row[1]) for row in rows if row and row[0] in {"PASSED", "FAILED", "ERROR"})
+
+
+def fib_calls(launch, output="out.sonde"):
+    return launch.counts(str(launch.folder / "prog.py"), output)["fib"][0]
+
+
+def test_fixtures_choose_what_is_recorded(suite):
+    """sonde need not be installed where pytest is: the plugin comes with it."""
+    done = suite.run([*suite.tracer(trace=["-p", "-l"]), "--", *suite.pytest])
+    assert (done.returncode, done.stderr) == (1, b""), done.stdout
+    assert outcomes(done) == outcomes(plain(suite))
+    assert fib_calls(suite) == CALLS[7] + CALLS[5]
+    tables = read(suite.folder / "out.sonde")
+    strings, codes = tables["strings"], tables["codes"]
+    files = {strings[codes["file"][code]] for code in tables["functions"]["code"]}
+    assert not [file for file in files if "site-packages" in file or "_pytest" in file]
+    lines = {strings[codes["name"][code]] for code, hits in zip(tables["lines"]["code"], tables["lines"]["hits"]) if hits}
+    assert {"fib", "test_with_fixture", "test_with_old_fixture"} <= lines
+    regions = {strings[name] for name in tables["regions"]["name"]}
+    assert {"test_some.py::test_with_fixture", "test_some.py::TestOfUnittest::test_method"} <= regions
+
+
+def test_whole_run_without_pytest_itself(suite):
+    done = suite.run([*suite.tracer(), "--", *suite.pytest])
+    assert outcomes(done) == outcomes(plain(suite))
+    assert fib_calls(suite) == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
+    assert not [name for name in suite.recording().table().rows if "_pytest" in name[0]]
+
+
+def test_calls_of_tests(suite):
+    """One profile for all, in which every test is a frame; results and what is said of failures stay."""
+    without = plain(suite)
+    done = plain(suite, "--sonde", "--sonde-output", "all")
+    text = done.stdout.decode()
+    assert done.returncode == 1 and outcomes(done) == outcomes(without)
+    failure = re.compile(r"_+ test_failing _+\n.*?AssertionError", re.DOTALL)
+    addresses = re.compile("0x[0-9a-f]+")
+    assert [addresses.sub("", failure.search(each.stdout.decode()).group()) for each in (done, without)] == [
+        addresses.sub("", failure.search(text).group())
+    ] * 2
+    assert fib_calls(suite, "all.sonde") == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
+    assert "sonde report all.sonde" in text
+    summary = text.partition("slowest tests, and their functions")[2]
+    of_nine = summary.partition("test_some.py::test_of_several[9]\n")[2].partition("test_some.py::")[0]
+    assert re.search(r"109 calls  fib \(.*prog.py:1\)", of_nine), summary
+
+
+def test_a_recording_for_each_test(suite):
+    done = plain(suite, "--sonde=trace", "--sonde-per-test", "--sonde-output", "each")
+    files = sorted(path.name for path in (suite.folder / "each").iterdir())
+    assert len(files) == 7 and "test_some.py_test_of_several[9].sonde" in files
+    assert fib_calls(suite, "each/test_some.py_test_of_several[9].sonde") == CALLS[9]
+    assert b"7 recordings in each" in done.stdout
+    done = plain(suite, "--sonde=mem", "--sonde-per-test", "--sonde-output", "memory", "-k", "memory")
+    assert re.search(rb"6\.\d+ MiB  test_some.py::test_memory\n +6\.0 MiB  keep \(.*prog.py:5\)", done.stdout)
+
+
+@pytest.mark.parametrize("mode", ["record", "mem"])
+def test_pytest_begins_anew(suite, mode):
+    without = plain(suite)
+    done = plain(suite, f"--sonde={mode}", "--sonde-output", "out.sonde")
+    assert done.returncode == 1 and outcomes(done) == outcomes(without), done.stderr
+    tables = read(suite.folder / "out.sonde")
+    assert tables["meta"]["mode"] == mode
+    names = {tables["strings"][name] for name in tables["codes"]["name"]}
+    if mode == "mem":
+        assert "keep" in names and "test_some.py::test_memory" in names
+        assert b"6.0 MiB  keep" in done.stdout
+
+
+def test_misuse_is_told(modern_launch):
+    launch = modern_launch
+    launch.pytest = [sys.executable, "-m", "pytest"]
+    launch.write("test_one.py", "def test(): pass\n")
+    done = plain(launch, "--sonde=record", "--sonde-per-test")
+    assert done.returncode == 4 and b"--sonde-per-test goes with" in done.stderr
+    code = "import pytest, sys; sys.exit(pytest.main(['-p', 'sonde.pytest_plugin', '--sonde=record']))"
+    done = launch.run([sys.executable, "-c", code], environment={"PYTHONPATH": package_of(launch)})
+    assert b"which must be a program of its own" in done.stderr
+
+
+@pytest.mark.parametrize("mode", ["trace", "mem"])
+def test_several_processes(modern_launch, mode):
+    """Of pytest-xdist: each worker records; one summary."""
+    pytest.importorskip("xdist")
+    launch = modern_launch
+    launch.pytest = [sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-rA"]
+    launch.write("prog.py", PROGRAM)
+    launch.write("test_some.py", TESTS)
+    done = plain(launch, "-n", "2", f"--sonde={mode}", "--sonde-output", "all.sonde")
+    assert done.returncode == 1, done.stdout + done.stderr
+    summary = done.stdout.decode().partition("sonde: ")[2]
+    assert len(set(re.findall(r"test_some\.py::\S+\n", summary))) >= 7, summary
+    if mode == "trace":
+        found = sorted(launch.folder.glob("all.gw*.sonde"))
+        counts = [launch.counts(str(launch.folder / "prog.py"), path).get("fib", (0, 0))[0] for path in found]
+        assert sum(counts) == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
+    else:
+        assert len(read(launch.folder / "all.sonde")["processes"]["pid"]) >= 3
+
+
+# ---- a real suite ----
+
+
+@pytest.fixture(scope="session")
+def real_suite():
+    """The sources of more-itertools, with its tests; whose newest ones need no other package."""
+    folder = peer_programs.cache("peer-more-itertools")
+    found = list(folder.glob("more[-_]itertools-*/tests"))
+    if not found:
+        try:
+            packed = peer_programs.newest_source("more-itertools")
+        except (ImportError, OSError, ValueError, LookupError) as error:
+            pytest.skip(f"more-itertools cannot be fetched: {error}")
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(folder)
+        found = list(folder.glob("more[-_]itertools-*/tests"))
+    return found[0].parent
