@@ -5,8 +5,8 @@
 
 The marks mean what they mean in pytest-memray, and are left to it where it is installed.
 
-The fixture ``sonde_profile``, or ``tracy_profile``: the tests that ``sonde trace --partial -m pytest`` records.
-``pytest --sonde`` records all (pytest_profile.py).
+The fixture ``sonde_profile``, or ``tracy_profile``: the tests that ``sonde trace --partial -m pytest``
+records. ``pytest --sonde`` records all (pytest_profile.py).
 """
 
 import gc
@@ -116,8 +116,8 @@ def pytest_addoption(parser):
         const="trace",
         choices=("trace", "record", "line", "mem"),
         metavar="MODE",
-        help="record what the tests do: every call (--sonde=trace, the default), samples (record), lines of the "
-        "slowest functions (line), or allocations (mem); record, line and mem start pytest anew, under sonde",
+        help="record what the tests do: every call (--sonde=trace, the default), samples (record), lines of "
+        "the slowest functions (line), or allocations (mem); all but trace start pytest anew, under sonde",
     )
     group.addoption(
         "--sonde-per-test",
@@ -132,7 +132,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--sonde-library",
         action="store_true",
-        help="with --sonde=trace: functions of the standard library, of installed packages and of pytest, too",
+        help="with --sonde=trace: functions of the standard library, installed packages and pytest, too",
     )
     group.addoption(
         "--sonde-slowest", type=int, default=10, metavar="N", help="tests in the summary (default 10)"

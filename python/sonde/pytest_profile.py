@@ -1,8 +1,8 @@
 """``pytest --sonde``: what each test does is recorded, without pytest's own part in it.
 
 Calls are counted by this process itself (``sonde.Profile``), and so are the allocations of each test
-(``sonde.memory``). All else needs a recorder around the program: then pytest begins anew, under ``sonde record
---partial``, for example. In every recording a test is a frame that is called what pytest calls the test.
+(``sonde.memory``). All else needs a recorder around the program: then pytest begins anew, for example under
+``sonde record --partial``. In every recording a test is a frame that is called what pytest calls the test.
 """
 
 import collections
@@ -172,8 +172,8 @@ def check(config):
     mode, per_test = config.getoption("sonde"), config.getoption("sonde_per_test")
     if per_test and mode in {"record", "line"}:
         raise pytest.UsageError(
-            f"--sonde-per-test goes with --sonde=trace and --sonde=mem; --sonde={mode} makes one recording, in "
-            "which each test is a frame of its own name"
+            f"--sonde-per-test goes with --sonde=trace and --sonde=mem; --sonde={mode} makes one recording, "
+            "in which each test is a frame of its own name"
         )
 
 

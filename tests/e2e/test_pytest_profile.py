@@ -1,10 +1,9 @@
-"""pytest under sonde, and pytest --sonde: fixtures, recordings, the summary, and a real suite with the five commands
-that users of Tracy know."""
+"""pytest under sonde, and pytest --sonde: fixtures, recordings, the summary, and a real suite with the five
+commands that users of Tracy know."""
 
 import io
-import os
-import pathlib
 import re
+import shutil
 import sys
 import tarfile
 
@@ -79,6 +78,18 @@ def outcomes(done):
     return sorted((row[0], row[1]) for row in rows if row and row[0] in {"PASSED", "FAILED", "ERROR"})
 
 
+def files_of_library(tables):
+    """Those of functions that were counted."""
+    files = {tables["strings"][tables["codes"]["file"][code]] for code in tables["functions"]["code"]}
+    return [file for file in files if "site-packages" in file or "/sonde/" in file]
+
+
+def failure_of(done):
+    """What is said of the failing test."""
+    text = re.search(r"_+ test_failing _+\n.*?AssertionError", done.stdout.decode(), re.DOTALL).group()
+    return re.sub("0x[0-9a-f]+", "ADDRESS", text)
+
+
 def fib_calls(launch, output="out.sonde"):
     return launch.counts(str(launch.folder / "prog.py"), output)["fib"][0]
 
@@ -91,10 +102,9 @@ def test_fixtures_choose_what_is_recorded(suite):
     assert fib_calls(suite) == CALLS[7] + CALLS[5]
     tables = read(suite.folder / "out.sonde")
     strings, codes = tables["strings"], tables["codes"]
-    files = {strings[codes["file"][code]] for code in tables["functions"]["code"]}
-    assert not [file for file in files if "site-packages" in file or "_pytest" in file]
-    lines = {strings[codes["name"][code]] for code, hits in zip(tables["lines"]["code"], tables["lines"]["hits"]) if hits}
-    assert {"fib", "test_with_fixture", "test_with_old_fixture"} <= lines
+    assert not files_of_library(tables)
+    timed = {strings[codes["name"][code]] for code in tables["lines"]["code"]}
+    assert {"fib", "test_with_fixture", "test_with_old_fixture"} <= timed
     regions = {strings[name] for name in tables["regions"]["name"]}
     assert {"test_some.py::test_with_fixture", "test_some.py::TestOfUnittest::test_method"} <= regions
 
@@ -103,7 +113,7 @@ def test_whole_run_without_pytest_itself(suite):
     done = suite.run([*suite.tracer(), "--", *suite.pytest])
     assert outcomes(done) == outcomes(plain(suite))
     assert fib_calls(suite) == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
-    assert not [name for name in suite.recording().table().rows if "_pytest" in name[0]]
+    assert not files_of_library(read(suite.folder / "out.sonde"))
 
 
 def test_calls_of_tests(suite):
@@ -112,11 +122,7 @@ def test_calls_of_tests(suite):
     done = plain(suite, "--sonde", "--sonde-output", "all")
     text = done.stdout.decode()
     assert done.returncode == 1 and outcomes(done) == outcomes(without)
-    failure = re.compile(r"_+ test_failing _+\n.*?AssertionError", re.DOTALL)
-    addresses = re.compile("0x[0-9a-f]+")
-    assert [addresses.sub("", failure.search(each.stdout.decode()).group()) for each in (done, without)] == [
-        addresses.sub("", failure.search(text).group())
-    ] * 2
+    assert failure_of(done) == failure_of(without)
     assert fib_calls(suite, "all.sonde") == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
     assert "sonde report all.sonde" in text
     summary = text.partition("slowest tests, and their functions")[2]
@@ -195,3 +201,72 @@ def real_suite():
             archive.extractall(folder)
         found = list(folder.glob("more[-_]itertools-*/tests"))
     return found[0].parent
+
+
+SCRIPT = """
+    import more_itertools
+
+    def function_under_test():
+        return more_itertools.take(3, more_itertools.pairwise(range(9)))
+
+    from {module} import Profiler
+    profiler = Profiler()
+
+    list(more_itertools.chunked("abcdef", 2))
+    profiler.enable()
+    function_under_test()
+    profiler.disable()
+    list(more_itertools.chunked("abcdef", 2))
+"""
+
+
+AUTOUSE = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def profile_all(tracy_profile):
+        pass
+"""
+
+
+def test_commands_of_tracy_on_a_real_suite(modern_launch, real_suite):
+    """python -m tracy becomes python -m sonde trace: five commands. The results are what they are without it,
+    and the recordings are small."""
+    launch = modern_launch
+    python, why = launch.python.peer_environment(["pytest"])
+    if not python:
+        pytest.skip(why)
+    shutil.copytree(real_suite / "more_itertools", launch.folder / "more_itertools")
+    shutil.copytree(real_suite / "tests", launch.folder / "tests")
+    launch.write("conftest.py", AUTOUSE)
+    launch.environment.update(PYTHONPATH=package_of(launch), PYTHONDONTWRITEBYTECODE="")
+    recipes = ["-m", "pytest", "-p", "no:cacheprovider", "-rA", "--color=no", "tests/test_recipes.py"]
+
+    def run(*words):
+        done = launch.run([python, "-m", "sonde", "trace", "--quiet", "-o", "out.sonde", *words], timeout=300)
+        assert (done.returncode, done.stderr) == (0, b""), done.stdout[-2000:]
+        assert (launch.folder / "out.sonde").stat().st_size < 1 << 20
+        return done, launch.counts(str(launch.folder / "more_itertools" / "recipes.py"))
+
+    for module in "sonde", "tracy":
+        script = launch.write("script.py", SCRIPT.format(module=module))
+        assert "take" in run(script)[1]
+        assert set(run("-p", script)[1]) == {"take", "pairwise"} or module == "tracy"
+
+    plugin = {"PYTEST_PLUGINS": "sonde.pytest_plugin"}
+    without = launch.run([python, *recipes], environment=plugin)
+    assert len(outcomes(without)) > 100, without.stdout[-2000:]
+    whole, calls = run(*recipes)
+    part, calls_in_part = run("-p", *recipes)
+    lines, calls_beside_lines = run("-p", "-l", *recipes)
+    assert outcomes(whole) == outcomes(part) == outcomes(lines) == outcomes(without)
+    assert len(calls) > 40 and calls_in_part == calls_beside_lines
+    assert all(count <= calls[name] for name, count in calls_in_part.items())
+    tables = read(launch.folder / "out.sonde")
+    strings, codes = tables["strings"], tables["codes"]
+    timed = {strings[codes["file"][code]] for code in tables["lines"]["code"]}
+    assert str(launch.folder / "more_itertools" / "recipes.py") in timed
+    assert not [file for file in timed if "site-packages" in file]
+
+    done = launch.run([python, *recipes[:-1], "--sonde=trace", "tests"], environment=plugin, timeout=300)
+    assert done.returncode == 0 and b"slowest tests, and their functions" in done.stdout
