@@ -201,8 +201,9 @@ def test_python_and_native_zones_nest(launch):
     subprocess.run(["gcc", *options], check=True)
     program = shutil.copy(EXAMPLES / "smooth.py", launch.folder / "smooth.py")
     output = launch.folder / "out.sonde"
-    words = [launch.sonde, "record", "--quiet", "-o", output, "--", launch.python.executable, program]
-    done = launch.run(words, environment={"PYTHONPATH": str(interpreters.package_folder())})
+    words = [launch.sonde, "record", "--quiet", "-o", output, "--", launch.python.executable, "-c"]
+    code = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
+    done = launch.run([*words, code, interpreters.package_folder(), program])
     assert done.returncode == 0, done.stderr.decode()
     sweeps = [int(line.split()[3]) for line in done.stdout.decode().splitlines()]
     events = Events(output)
