@@ -92,6 +92,27 @@ def run_statement(profiler, function, *arguments):
     return end, time.perf_counter() - start
 
 
+def add_functions(shell, names, add):
+    """Has each function that is named in the session added."""
+    for name in names:
+        try:
+            add(eval(name, shell.user_global_ns, shell.user_ns))
+        except Exception as error:
+            raise UsageError(f"Could not find function {name!r}.\n{type(error).__name__}: {error}") from None
+
+
+def end_statement(output, options, end):
+    """Saves what was printed where -T says; then a failure of the statement takes its course."""
+    for name in options["T"]:
+        with open(name, "w", encoding="utf-8") as stream:
+            stream.write(output + "\n")
+        print(f"\n*** Profile printout saved to text file {name!r}.")
+    if isinstance(end, (SystemExit, KeyboardInterrupt)):
+        print(f"\n*** {type(end).__name__} exception caught in code being profiled.")
+    elif end:
+        raise end
+
+
 def _finish(profiler, options, end):
     """Shows and writes the results, also when the statement failed; then the failure takes its course."""
     text = io.StringIO()
@@ -106,14 +127,7 @@ def _finish(profiler, options, end):
     for name in options["D"]:
         profiler.dump_stats(name)
         print(f"\n*** Profile stats pickled to file {name!r}.")
-    for name in options["T"]:
-        with open(name, "w", encoding="utf-8") as stream:
-            stream.write(output + "\n")
-        print(f"\n*** Profile printout saved to text file {name!r}.")
-    if isinstance(end, (SystemExit, KeyboardInterrupt)):
-        print(f"\n*** {type(end).__name__} exception caught in code being profiled.")
-    elif end:
-        raise end
+    end_statement(output, options, end)
     return profiler if options["r"] else None
 
 
@@ -122,13 +136,7 @@ class LineMagics(Magics):
     def _find(self, options):
         """A profiler with what -f and -m name."""
         profiler = LineProfiler()
-        for name in options["f"]:
-            try:
-                profiler.add_callable(eval(name, self.shell.user_global_ns, self.shell.user_ns))
-            except Exception as error:
-                raise UsageError(
-                    f"Could not find function {name}.\n{type(error).__name__}: {error}"
-                ) from None
+        add_functions(self.shell, options["f"], profiler.add_callable)
         for name in options["m"]:
             try:
                 profiler.add_module(__import__(name, fromlist=[""]))

@@ -7,7 +7,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.page import page
 
 from sonde.line_memory import LineMemoryProfiler
-from sonde.magics import parse_options, run_statement
+from sonde.magics import add_functions, end_statement, parse_options, run_statement
 from sonde.memory_usage import memory_usage
 
 
@@ -88,25 +88,12 @@ class MemoryMagics(Magics):
         if cell is not None:
             statement += "\n" + cell
         profiler = LineMemoryProfiler()
-        for name in options["f"]:
-            try:
-                profiler(eval(name, self.shell.user_global_ns, self.shell.user_ns))
-            except Exception as error:
-                raise UsageError(
-                    f"Could not find function {name!r}.\n{type(error).__name__}: {error}"
-                ) from None
+        add_functions(self.shell, options["f"], profiler)
         space = self.shell.user_global_ns, self.shell.user_ns
         end, _ = run_statement(profiler, profiler.runctx, statement, *space)
         text = io.StringIO()
         profiler.print_stats(text)
         output = text.getvalue().rstrip()
         page(output)
-        for name in options["T"]:
-            with open(name, "w", encoding="utf-8") as stream:
-                stream.write(output + "\n")
-            print(f"\n*** Profile printout saved to text file {name!r}.")
-        if isinstance(end, (SystemExit, KeyboardInterrupt)):
-            print(f"*** {type(end).__name__} exception caught in code being profiled.")
-        elif end:
-            raise end
+        end_statement(output, options, end)
         return profiler if options["r"] else None

@@ -108,29 +108,24 @@ static uint64_t weigh(const struct recording *recording, struct selection select
 
 static void test_whole_run_is_the_last_state(void **state)
 {
-    struct fixture fixture;
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
-    put(&fixture, fixture.load_node, 200, 2 * KIB, 20 * KIB);
-    put(&fixture, fixture.dumps_node, 150, 3 * KIB, 3 * KIB);
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_TOTAL}), 23 * KIB);
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_TOTAL_COUNT}), 23);
-    assert_int_equal(weigh(&fixture.recording, (struct selection){0}), 5 * KIB); /* the peak */
-    assert_int_equal(measure_of(&fixture.recording, NULL), MEASURE_PEAK);
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_TIME}), 0);
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.thread = 99}), 0);
-    recording_clear(&fixture.recording);
+    struct fixture *fixture = *state;
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);
+    put(fixture, fixture->load_node, 200, 2 * KIB, 20 * KIB);
+    put(fixture, fixture->dumps_node, 150, 3 * KIB, 3 * KIB);
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_TOTAL}), 23 * KIB);
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_TOTAL_COUNT}), 23);
+    assert_int_equal(weigh(&fixture->recording, (struct selection){0}), 5 * KIB); /* the peak */
+    assert_int_equal(measure_of(&fixture->recording, NULL), MEASURE_PEAK);
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_TIME}), 0);
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.thread = 99}), 0);
 }
 
 static void test_range_is_growth(void **state)
 {
-    struct fixture fixture;
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
-    put(&fixture, fixture.load_node, 200, 2 * KIB, 20 * KIB);
-    put(&fixture, fixture.dumps_node, 150, 3 * KIB, 3 * KIB);
+    struct fixture *fixture = *state;
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);
+    put(fixture, fixture->load_node, 200, 2 * KIB, 20 * KIB);
+    put(fixture, fixture->dumps_node, 150, 3 * KIB, 3 * KIB);
     const struct {
         uint64_t begin_ns, end_ns;
         enum measure measure;
@@ -142,11 +137,10 @@ static void test_range_is_growth(void **state)
         {0, 99, MEASURE_TOTAL, 0},         {100, 150, MEASURE_PEAK_COUNT, 3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(weigh(&fixture.recording, (struct selection){.begin_ns = rows[i].begin_ns,
-                                                                      .end_ns = rows[i].end_ns,
-                                                                      .measure = rows[i].measure}),
+        assert_int_equal(weigh(&fixture->recording, (struct selection){.begin_ns = rows[i].begin_ns,
+                                                                       .end_ns = rows[i].end_ns,
+                                                                       .measure = rows[i].measure}),
                          rows[i].expected);
-    recording_clear(&fixture.recording);
 }
 
 static void log_row(struct fixture *fixture, uint64_t time_ns, uint64_t address, uint64_t size_bytes,
@@ -159,17 +153,15 @@ static void log_row(struct fixture *fixture, uint64_t time_ns, uint64_t address,
 
 static void test_log_knows_each_block(void **state)
 {
-    struct fixture fixture;
-    (void)state;
-    init(&fixture);
-    log_row(&fixture, 10, 0x1000, 100, HEAP_MALLOC); /* lives on */
-    log_row(&fixture, 20, 0x2000, 200, HEAP_MALLOC);
-    log_row(&fixture, 21, 0x2000, 0, HEAP_FREE);     /* at once */
-    log_row(&fixture, 30, 0x2000, 300, HEAP_MALLOC); /* the same address again */
-    log_row(&fixture, 40, 0x9000, 8192, HEAP_MMAP);
-    log_row(&fixture, 50, 0x2000, 0, HEAP_FREE);    /* another was allocated between */
-    log_row(&fixture, 60, 0x9000, 4096, HEAP_FREE); /* half of the mapping */
-    log_row(&fixture, 70, 0x5000, 0, HEAP_FREE);    /* from before the log */
+    struct fixture *fixture = *state;
+    log_row(fixture, 10, 0x1000, 100, HEAP_MALLOC); /* lives on */
+    log_row(fixture, 20, 0x2000, 200, HEAP_MALLOC);
+    log_row(fixture, 21, 0x2000, 0, HEAP_FREE);     /* at once */
+    log_row(fixture, 30, 0x2000, 300, HEAP_MALLOC); /* the same address again */
+    log_row(fixture, 40, 0x9000, 8192, HEAP_MMAP);
+    log_row(fixture, 50, 0x2000, 0, HEAP_FREE);    /* another was allocated between */
+    log_row(fixture, 60, 0x9000, 4096, HEAP_FREE); /* half of the mapping */
+    log_row(fixture, 70, 0x5000, 0, HEAP_FREE);    /* from before the log */
     const struct {
         uint64_t begin_ns, end_ns;
         enum measure measure;
@@ -181,65 +173,59 @@ static void test_log_knows_each_block(void **state)
         {20, 21, MEASURE_PEAK, 200},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(weigh(&fixture.recording, (struct selection){.begin_ns = rows[i].begin_ns,
-                                                                      .end_ns = rows[i].end_ns,
-                                                                      .measure = rows[i].measure}),
+        assert_int_equal(weigh(&fixture->recording, (struct selection){.begin_ns = rows[i].begin_ns,
+                                                                       .end_ns = rows[i].end_ns,
+                                                                       .measure = rows[i].measure}),
                          rows[i].expected);
-    recording_clear(&fixture.recording);
 }
 
 static void test_addresses_of_processes_are_apart(void **state)
 {
-    struct fixture fixture;
-    (void)state;
-    init(&fixture);
-    uint32_t other = recording_add_process(&fixture.recording, &(struct process){.pid = 2});
-    uint32_t thread = recording_add_thread(&fixture.recording, &(struct thread){.process = other, .tid = 20});
-    log_row(&fixture, 10, 0x1000, 100, HEAP_MALLOC);
-    recording_add_allocation(&fixture.recording,
+    struct fixture *fixture = *state;
+    uint32_t other = recording_add_process(&fixture->recording, &(struct process){.pid = 2});
+    uint32_t thread =
+        recording_add_thread(&fixture->recording, &(struct thread){.process = other, .tid = 20});
+    log_row(fixture, 10, 0x1000, 100, HEAP_MALLOC);
+    recording_add_allocation(&fixture->recording,
                              &(struct allocation_row){20, 0x1000, 0, thread, 0, HEAP_FREE});
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.begin_ns = 1, .measure = MEASURE_PEAK}),
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.begin_ns = 1, .measure = MEASURE_PEAK}),
                      100);
-    recording_clear(&fixture.recording);
 }
 
 static void test_leaks_are_the_programs(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct heap_totals totals;
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, 0, 100, 50 * KIB, 50 * KIB);                  /* no stack */
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);    /* own */
-    put(&fixture, fixture.dumps_node, 100, 4 * KIB, 4 * KIB);   /* a library that own code called */
-    put(&fixture, fixture.numpy_node, 100, 90 * KIB, 95 * KIB); /* an import */
+    put(fixture, 0, 100, 50 * KIB, 50 * KIB);                   /* no stack */
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);    /* own */
+    put(fixture, fixture->dumps_node, 100, 4 * KIB, 4 * KIB);   /* a library that own code called */
+    put(fixture, fixture->numpy_node, 100, 90 * KIB, 95 * KIB); /* an import */
     struct heap_row table = {.at_ns = 100,
                              .live_bytes = 3072,
                              .live_count = 1,
-                             .thread = fixture.thread,
-                             .node = fixture.main_node,
+                             .thread = fixture->thread,
+                             .node = fixture->main_node,
                              .allocator = HEAP_REALLOC};
-    recording_add_heap(&fixture.recording, &table); /* that of the arenas, mapped by the same stack */
-    recording_add_heap(&fixture.recording, &(struct heap_row){.at_ns = 100,
-                                                              .live_bytes = 2 * MIB,
-                                                              .live_count = 2,
-                                                              .total_bytes = 3 * MIB,
-                                                              .total_count = 3,
-                                                              .thread = fixture.thread,
-                                                              .node = fixture.main_node,
-                                                              .allocator = HEAP_MMAP});
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_LEAKED}), 12 * KIB);
-    assert_int_equal(heap_totals_build(&fixture.recording, NULL, &totals, &err), 0);
+    recording_add_heap(&fixture->recording, &table); /* that of the arenas, mapped by the same stack */
+    recording_add_heap(&fixture->recording, &(struct heap_row){.at_ns = 100,
+                                                               .live_bytes = 2 * MIB,
+                                                               .live_count = 2,
+                                                               .total_bytes = 3 * MIB,
+                                                               .total_count = 3,
+                                                               .thread = fixture->thread,
+                                                               .node = fixture->main_node,
+                                                               .allocator = HEAP_MMAP});
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_LEAKED}), 12 * KIB);
+    assert_int_equal(heap_totals_build(&fixture->recording, NULL, &totals, &err), 0);
     assert_int_equal(totals.arenas.bytes, 2 * MIB);
     assert_int_equal(totals.kept.bytes, 143 * KIB);
     assert_int_equal(totals.outside.bytes, 50 * KIB);
     assert_false(totals.ended);
-    fixture.recording.heap[5].total_bytes =
+    fixture->recording.heap[5].total_bytes =
         5 * KIB; /* a mapping that is no arena: the block is the program's */
-    fixture.recording.heap[5].live_bytes = 5 * KIB;
-    assert_int_equal(weigh(&fixture.recording, (struct selection){.measure = MEASURE_LEAKED}), 20 * KIB);
-    recording_clear(&fixture.recording);
+    fixture->recording.heap[5].live_bytes = 5 * KIB;
+    assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_LEAKED}), 20 * KIB);
 }
 
 static void test_arenas_of_samples_are_about_a_mebibyte(void **state)
@@ -258,104 +244,92 @@ static void test_arenas_of_samples_are_about_a_mebibyte(void **state)
 /* Two stacks become one: at each time its state is the sum of theirs. */
 static void test_moved_stacks_add_up(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
-    put(&fixture, fixture.load_node, 300, 1 * KIB, 9 * KIB);
-    put(&fixture, fixture.dumps_node, 200, 4 * KIB, 4 * KIB);
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);
+    put(fixture, fixture->load_node, 300, 1 * KIB, 9 * KIB);
+    put(fixture, fixture->dumps_node, 200, 4 * KIB, 4 * KIB);
     uint32_t of_node[8] = {0};
-    of_node[fixture.load_node] = of_node[fixture.dumps_node] = fixture.main_node;
-    struct heap_row *rows = fixture.recording.heap;
+    of_node[fixture->load_node] = of_node[fixture->dumps_node] = fixture->main_node;
+    struct heap_row *rows = fixture->recording.heap;
     assert_int_equal(heap_move_rows(rows, 3, of_node, NULL, &err), 0);
     const uint64_t live[] = {8 * KIB, 12 * KIB, 5 * KIB}, total[] = {8 * KIB, 12 * KIB, 13 * KIB};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(rows[i].at_ns, 100 + 100 * i);
-        assert_int_equal(rows[i].node, fixture.main_node);
+        assert_int_equal(rows[i].node, fixture->main_node);
         assert_int_equal(rows[i].live_bytes, live[i]);
         assert_int_equal(rows[i].total_bytes, total[i]);
     }
-    recording_clear(&fixture.recording);
 }
 
 /* Without the frames of libraries no byte is lost, and leaks stay what they were. */
 static void test_own_code_keeps_amounts(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct chosen own = {0};
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
-    put(&fixture, fixture.dumps_node, 100, 4 * KIB, 4 * KIB);
-    put(&fixture, fixture.numpy_node, 100, 90 * KIB, 95 * KIB);
-    assert_int_equal(chosen_build(&fixture.recording, (struct chosen_by){.own = true}, &own, &err), 0);
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);
+    put(fixture, fixture->dumps_node, 100, 4 * KIB, 4 * KIB);
+    put(fixture, fixture->numpy_node, 100, 90 * KIB, 95 * KIB);
+    assert_int_equal(chosen_build(&fixture->recording, (struct chosen_by){.own = true}, &own, &err), 0);
     for (enum measure measure = MEASURE_PEAK; measure < MEASURE_END; measure++)
         assert_int_equal(weigh(&own.recording, (struct selection){.measure = measure}),
-                         weigh(&fixture.recording, (struct selection){.measure = measure}));
+                         weigh(&fixture->recording, (struct selection){.measure = measure}));
     assert_int_equal(weigh(&own.recording, (struct selection){.measure = MEASURE_LEAKED}), 12 * KIB);
     chosen_clear(&own);
-    recording_clear(&fixture.recording);
 }
 
 static void test_trees_and_tables(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct functions functions;
     struct ranking lines;
     struct line_heat heat;
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, 0, 100, 50 * KIB, 50 * KIB);
-    put(&fixture, fixture.main_node, 100, 2 * KIB, 2 * KIB);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 8 * KIB);
-    assert_int_equal(functions_build(&fixture.recording, NULL, &functions, &err), 0);
+    put(fixture, 0, 100, 50 * KIB, 50 * KIB);
+    put(fixture, fixture->main_node, 100, 2 * KIB, 2 * KIB);
+    put(fixture, fixture->load_node, 100, 8 * KIB, 8 * KIB);
+    assert_int_equal(functions_build(&fixture->recording, NULL, &functions, &err), 0);
     assert_int_equal(functions.measure, MEASURE_PEAK);
     assert_int_equal(functions.total, 60 * KIB); /* what no function has is part of the whole */
-    assert_int_equal(functions_find(&functions, fixture.main)->self, 2 * KIB);
-    assert_int_equal(functions_find(&functions, fixture.main)->total, 10 * KIB);
-    assert_int_equal(functions_find(&functions, fixture.main)->total_samples, 10);
+    assert_int_equal(functions_find(&functions, fixture->main)->self, 2 * KIB);
+    assert_int_equal(functions_find(&functions, fixture->main)->total, 10 * KIB);
+    assert_int_equal(functions_find(&functions, fixture->main)->total_samples, 10);
     const struct selection all = {0};
-    assert_int_equal(groups_build(&fixture.recording, &all, GROUP_LINE, LABEL_BASE, &lines, &err), 0);
+    assert_int_equal(groups_build(&fixture->recording, &all, GROUP_LINE, LABEL_BASE, &lines, &err), 0);
     assert_int_equal(lines.count, 2);
     assert_string_equal(lines.rows[1].label, "x.py:12(load)");
     assert_int_equal(lines.rows[1].line, 12);
-    assert_int_equal(lines.rows[1].id, fixture.load);
+    assert_int_equal(lines.rows[1].id, fixture->load);
     assert_int_equal(lines.rows[1].self, 8 * KIB);
-    struct line_heat_of of = {.file = fixture.recording.codes[fixture.load].file};
-    assert_int_equal(line_heat_build(&fixture.recording, &all, of, &heat, &err), 0);
+    struct line_heat_of of = {.file = fixture->recording.codes[fixture->load].file};
+    assert_int_equal(line_heat_build(&fixture->recording, &all, of, &heat, &err), 0);
     assert_int_equal(heat.rows[7].total, 10 * KIB);
     assert_int_equal(heat.rows[12].self, 8 * KIB);
     line_heat_clear(&heat);
     ranking_clear(&lines);
     functions_clear(&functions);
-    recording_clear(&fixture.recording);
 }
 
 static void test_sites_are_the_programs_lines(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct heap_sites sites;
     struct bytes out = {0};
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.dumps_node, 100, 9 * KIB, 9 * KIB);
-    put(&fixture, fixture.load_node, 100, 8 * KIB, 30 * KIB);
-    assert_int_equal(heap_sites_build(&fixture.recording, NULL, &sites, &err), 0);
+    put(fixture, fixture->dumps_node, 100, 9 * KIB, 9 * KIB);
+    put(fixture, fixture->load_node, 100, 8 * KIB, 30 * KIB);
+    assert_int_equal(heap_sites_build(&fixture->recording, NULL, &sites, &err), 0);
     const struct heap_site *most = heap_sites_most(&sites, MEASURE_PEAK);
-    assert_int_equal(most->code, fixture.main); /* that called json */
+    assert_int_equal(most->code, fixture->main); /* that called json */
     assert_int_equal(most->line, 7);
     assert_int_equal(heap_sites_sort(&sites, MEASURE_TOTAL_COUNT, &err), 0);
-    assert_int_equal(sites.rows[0].code, fixture.load);
-    heap_sites_put(&fixture.recording, &sites.rows[0], &out);
+    assert_int_equal(sites.rows[0].code, fixture->load);
+    heap_sites_put(&fixture->recording, &sites.rows[0], &out);
     bytes_put_u8(&out, 0);
     assert_string_equal((char *)out.data, "load() at me/x.py:12");
     bytes_clear(&out);
     heap_sites_clear(&sites);
-    recording_clear(&fixture.recording);
 }
 
 static const char *finding(const struct findings *findings, const char *topic)
@@ -368,15 +342,13 @@ static const char *finding(const struct findings *findings, const char *topic)
 
 static void test_findings(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct findings findings;
     struct err err = {0};
-    (void)state;
-    init(&fixture);
-    put(&fixture, fixture.load_node, 100, 17 * MIB, 17 * MIB);
-    put(&fixture, fixture.dumps_node, 100, 0, 400 * MIB);
-    recording_set_meta(&fixture.recording, "heap_end_ns", "90");
-    assert_int_equal(findings_build(&fixture.recording, NULL, &findings, &err), 0);
+    put(fixture, fixture->load_node, 100, 17 * MIB, 17 * MIB);
+    put(fixture, fixture->dumps_node, 100, 0, 400 * MIB);
+    recording_set_meta(&fixture->recording, "heap_end_ns", "90");
+    assert_int_equal(findings_build(&fixture->recording, NULL, &findings, &err), 0);
     assert_string_equal(finding(&findings, "peak"),
                         "100% of the 17.0 MiB at the peak come from load() at me/x.py:12: 17,408 blocks.");
     assert_string_equal(
@@ -387,30 +359,26 @@ static void test_findings(void **state)
         "96% of the 427,008 allocations are made by main() at me/x.py:7: 409,600 blocks of 1.00 KiB.");
     assert_string_equal(finding(&findings, "temporary"), "");
     findings_clear(&findings);
-    recording_clear(&fixture.recording);
 }
 
 static void test_sizes_of_processes_are_added(void **state)
 {
-    struct fixture fixture;
+    struct fixture *fixture = *state;
     struct heap_histogram histogram;
     struct err err = {0};
-    (void)state;
-    init(&fixture);
     const struct heap_size_row rows[] = {{64, 2, 130, 1}, {16, 5, 100, 1}, {64, 1, 70, 2}};
     for (int i = 0; i < 3; i++)
-        recording_add_heap_size(&fixture.recording, &rows[i]);
-    assert_int_equal(heap_totals_histogram(&fixture.recording, NULL, &histogram, &err), 0);
+        recording_add_heap_size(&fixture->recording, &rows[i]);
+    assert_int_equal(heap_totals_histogram(&fixture->recording, NULL, &histogram, &err), 0);
     assert_int_equal(histogram.count, 2);
     assert_int_equal(histogram.rows[0].end_bytes, 64);
     assert_int_equal(histogram.rows[1].count, 3);
     assert_int_equal(histogram.rows[1].total_bytes, 200);
     free(histogram.rows);
     const struct selection first = {.process = 1};
-    assert_int_equal(heap_totals_histogram(&fixture.recording, &first, &histogram, &err), 0);
+    assert_int_equal(heap_totals_histogram(&fixture->recording, &first, &histogram, &err), 0);
     assert_int_equal(histogram.rows[1].count, 2);
     free(histogram.rows);
-    recording_clear(&fixture.recording);
 }
 
 static void test_names_of_measures(void **state)
@@ -430,21 +398,38 @@ static void test_names_of_measures(void **state)
     assert_string_equal(measure_quantity(MEASURE_TOTAL_COUNT, 3100000).text, "3,100,000");
 }
 
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    init(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    recording_clear(&fixture->recording);
+    return 0;
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_run_is_the_last_state),
-        cmocka_unit_test(test_range_is_growth),
-        cmocka_unit_test(test_log_knows_each_block),
-        cmocka_unit_test(test_addresses_of_processes_are_apart),
-        cmocka_unit_test(test_leaks_are_the_programs),
+        WITH_FIXTURE(test_whole_run_is_the_last_state),
+        WITH_FIXTURE(test_range_is_growth),
+        WITH_FIXTURE(test_log_knows_each_block),
+        WITH_FIXTURE(test_addresses_of_processes_are_apart),
+        WITH_FIXTURE(test_leaks_are_the_programs),
         cmocka_unit_test(test_arenas_of_samples_are_about_a_mebibyte),
-        cmocka_unit_test(test_moved_stacks_add_up),
-        cmocka_unit_test(test_own_code_keeps_amounts),
-        cmocka_unit_test(test_trees_and_tables),
-        cmocka_unit_test(test_sites_are_the_programs_lines),
-        cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_sizes_of_processes_are_added),
+        WITH_FIXTURE(test_moved_stacks_add_up),
+        WITH_FIXTURE(test_own_code_keeps_amounts),
+        WITH_FIXTURE(test_trees_and_tables),
+        WITH_FIXTURE(test_sites_are_the_programs_lines),
+        WITH_FIXTURE(test_findings),
+        WITH_FIXTURE(test_sizes_of_processes_are_added),
         cmocka_unit_test(test_names_of_measures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
