@@ -40,6 +40,8 @@ QUERIES_DECLARE(summary_query);
 QUERIES_DECLARE(threads_query);
 QUERIES_DECLARE(time_query);
 QUERIES_DECLARE(time_query_regions);
+QUERIES_DECLARE(region_query);
+QUERIES_DECLARE(region_query_marks);
 
 /* Appends the answer to the request (JSON text) to `out`; whatever is wrong becomes an answer that says so. */
 void queries_ask(struct opened *opened, const char *json, size_t size, struct bytes *out);

@@ -3,6 +3,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/main_threads.h"
+#include "analyse/mark_order.h"
 #include "analyse/overhead.h"
 #include "analyse/region_order.h"
 #include "analyse/series.h"
@@ -60,6 +61,8 @@ static void put_threads(struct json *json, const struct recording *recording)
         json_put_unsigned(json, "end_ns", thread->end_ns);
         json_key(json, "regions");
         json_bool(json, region_order_has(recording, i));
+        json_key(json, "marks");
+        json_bool(json, mark_order_has(recording, i));
         json_end_object(json);
     }
     json_end_array(json);

@@ -1,7 +1,7 @@
 // The keyboard. A view may listen for more through `viewKeys`.
 
 import { selectMatch } from "./functions";
-import { fold, idle, modules, own, percent, range, recording, search, selected, toggleModule, view } from "./state";
+import { fold, idle, modules, own, percent, range, recording, region, search, selected, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 import { signal } from "@preact/signals";
 
@@ -16,7 +16,7 @@ export const KEYS: Key[] = [
   { keys: "← → ↑ ↓, W A S D, + −", words: "move and zoom" },
   { keys: "Page Home End", words: "through rows and lines" },
   { keys: "Enter", words: "zoom to the selection; in the table, its source" },
-  { keys: "Esc", words: "the whole; then forget search, range, modules and selection" },
+  { keys: "Esc", words: "the whole; then forget search, range, modules, region and selection" },
   { keys: "t", words: "amounts or per cent" },
   { keys: "h", words: "hide library frames" },
   { keys: "m", words: "only stacks through the selection's module" },
@@ -41,6 +41,7 @@ function escape(): void {
   else if (search.value) search.value = "";
   else if (range.value) range.value = null;
   else if (modules.value.length) modules.value = [];
+  else if (region.value) region.value = "";
   else selected.value = 0;
 }
 

@@ -30,8 +30,9 @@ export interface Thread {
   name: string;
   start_ns: number;
   end_ns: number;
-  /** It has entered regions. */
+  /** It has entered regions; it has set marks. */
   regions: boolean;
+  marks: boolean;
 }
 
 /** Something measured over time: a level, or a sum that only grows. */

@@ -13,7 +13,7 @@ import { count, distance, perCent, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, connected, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording } from "./state";
-import { recordings, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
+import { recordings, region, REGION_WORDS, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -145,6 +145,7 @@ function filters(shown: Recording): Filter[] {
   if (ofProcess) found.push({ words: `process ${ofProcess.pid}`, off: () => (process.value = 0) });
   for (const name of modules.value)
     found.push({ words: `through ${name}`, why: `${MODULE_WORDS}; Esc shows all`, off: () => toggleModule(name) });
+  if (region.value) found.push({ words: `in ${region.value}`, why: `${REGION_WORDS}; Esc shows all`, off: () => (region.value = "") });
   if (range.value)
     found.push({
       words: `${distance(begin_ns, range.value[0])} to ${distance(begin_ns, range.value[1])}`,

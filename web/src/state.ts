@@ -27,6 +27,8 @@ export const thread = signal(0);
 export const process = signal(0);
 /** Only stacks that pass through one of these are shown; none = all. */
 export const modules = signal<readonly string[]>([]);
+/** Only what threads did while they were in this region is shown; "" = all. */
+export const region = signal("");
 export const idle = signal(false);
 /** Frames of libraries are left out, their time is their callers'. */
 export const own = signal(false);
@@ -90,6 +92,7 @@ export const selection = computed(() => ({
   idle: idle.value,
   own: own.value,
   modules: modules.value.join("\n"),
+  region: region.value,
   begin_ns: range.value?.[0] ?? 0,
   end_ns: range.value?.[1] ?? 0,
   measure: shownMeasure.value,
@@ -115,6 +118,7 @@ export function showRecording(number: number): void {
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
     modules.value = [];
+    region.value = "";
     sight.value = null;
     zoomed.value = "";
   });
@@ -136,6 +140,11 @@ export function toggleModule(name: string): void {
   modules.value = others.length < modules.value.length ? others : [...others, name];
 }
 
+export function toggleRegion(name: string): void {
+  region.value = region.value === name ? "" : name;
+}
+
+export const REGION_WORDS = "only what threads did while they were in it";
 export const MODULE_WORDS = "only stacks that pass through it: its time and that of what it calls, below its callers";
 
 /** Functions that the search text names; null = nothing is searched for. */
@@ -215,6 +224,7 @@ const KEPT: Kept<any>[] = [
   kept("thread", thread, number, numberText),
   kept("process", process, number, numberText),
   kept("module", modules, (text) => text.split("\n").filter(Boolean).slice(0, 64), (value) => value.join("\n")),
+  kept("region", region, (text) => text, (value) => value),
   kept("idle", idle, flag, flagText),
   kept("own", own, flag, flagText),
   kept("fold", fold, flag, flagText),

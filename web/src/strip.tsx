@@ -12,7 +12,7 @@ import { placeCanvas } from "./canvas_place";
 import { ceilingOf, counterRange, counterValue, titleOfCounter, totalOf } from "./counters";
 import { distance } from "./numbers";
 import type { Counter, Figures, Recording } from "./recording";
-import { ask, dark, idle, modules, problem, process, range, thread } from "./state";
+import { ask, dark, idle, modules, problem, process, range, region, thread } from "./state";
 
 const AXIS = 16;
 /** Samples come at random instants: in less time a column would show chance. */
@@ -79,7 +79,8 @@ function useActivity(recording: Recording): void {
     const all = whole(recording);
     if (!all || !recording.summary.timed || !recording.summary.sampled) return;
     const columns = Math.round(Math.min(innerWidth, Math.max(60, (all[1] - all[0]) / COLUMN_NS)));
-    const chosen = { thread: thread.value, process: process.value, idle: idle.value, modules: modules.value.join("\n") };
+    const part = { modules: modules.value.join("\n"), region: region.value };
+    const chosen = { thread: thread.value, process: process.value, idle: idle.value, ...part };
     let current = true;
     ask({ ask: "activity", recording: recording.number, columns, ...chosen }).then(
       (answer) => current && (activity.value = decode(answer, recording)),
@@ -88,7 +89,7 @@ function useActivity(recording: Recording): void {
     return () => {
       current = false;
     };
-  }, [recording, thread.value, process.value, idle.value, modules.value]);
+  }, [recording, thread.value, process.value, idle.value, modules.value, region.value]);
 }
 
 function decode(answer: Answer, recording: Recording): Activity {

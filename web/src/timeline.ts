@@ -30,6 +30,8 @@ export interface TimelineOptions {
 /** A rectangle of a track. */
 export interface Found {
   track: Track;
+  /** The rectangle of its layout. */
+  index: number;
   code: number;
   start: number;
   size: Amount;
@@ -213,7 +215,7 @@ export class Timeline {
     const meetsEdge = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
     const isCut = meetsEdge && track.kind !== "calls"; // those come with their own times
     const [length, part, crowded] = [size[rectangle], share[rectangle], calls[rectangle]];
-    return { track, code: code[rectangle], start: begin, size: length, share: part, calls: crowded, isCut };
+    return { track, index: rectangle, code: code[rectangle], start: begin, size: length, share: part, calls: crowded, isCut };
   }
 
   private valueAt(event: MouseEvent): number {

@@ -11,7 +11,7 @@ import type { Band, Layout, Rectangles, Window } from "./rectangles";
 import { background, lookOf, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 
-export type KindName = "process" | "counter" | "region" | "thread" | "calls";
+export type KindName = "process" | "counter" | "region" | "mark" | "thread" | "calls";
 
 export interface Track {
   kind: KindName;
@@ -26,6 +26,8 @@ export interface Track {
   levels: number;
   /** What is known of it now, and for which window. */
   layout: TimedLayout | null;
+  /** What marks say, by rectangle. */
+  words(rectangle: number): string;
   activity: Activity | null;
   values: Values | null;
   known: Window | null;
@@ -138,9 +140,17 @@ function callsBand(track: Track, place: Place): Band {
 }
 
 /** Regions have colours by their names. */
-function regionBand(track: Track, { recording, window, top }: Place): Band {
+function regionBand(track: Track, place: Place): Band {
+  return namedBand(track, place, (rectangle) => regionName(place.recording, (track.layout ?? EMPTY).code[rectangle]));
+}
+
+/** Marks have them by their words. */
+function markBand(track: Track, place: Place): Band {
+  return namedBand(track, place, track.words);
+}
+
+function namedBand(track: Track, { window, top }: Place, name: (rectangle: number) => string): Band {
   const layout = track.layout ?? EMPTY;
-  const name = (rectangle: number) => regionName(recording, layout.code[rectangle]);
   const night = dark.value;
   return {
     layout,
@@ -289,6 +299,19 @@ export const KINDS: Record<KindName, Kind> = {
     draw: (track, place) => place.rectangles.band(regionBand(track, place)),
     band: regionBand,
   },
+  mark: {
+    asks: true,
+    height: () => ROW + GAP,
+    requests: ({ thread }, { from, to }, columns) => [
+      { ask: "marks", thread, from_ns: Math.floor(from), to_ns: Math.ceil(to), columns },
+    ],
+    take(track, [answer], window) {
+      takeLayout(track, answer, window);
+      track.words = answer.texts("words");
+    },
+    draw: (track, place) => place.rectangles.band(markBand(track, place)),
+    band: markBand,
+  },
   calls: {
     asks: true,
     height: (track) => levelsOf(track) * ROW + GAP,
@@ -344,6 +367,7 @@ function blank(kind: KindName, process: number, thread: number): Track {
     limit: FEW_LEVELS,
     levels: 1,
     layout: null,
+    words: () => "",
     activity: null,
     known: null,
   };
@@ -377,7 +401,9 @@ export function tracksOf(recording: Recording): Track[] {
     detail: name || (tid ? `thread ${tid}` : ""),
     limit: SOME_LEVELS,
   });
+  const markTrack = (thread: Thread): Track => ({ ...regionTrack(thread), ...blank("mark", thread.process, thread.id), title: "marks" });
   const tracksOfThread = (thread: Thread): Track[] => [
+    ...(thread.marks ? [markTrack(thread)] : []),
     ...(thread.regions ? [regionTrack(thread)] : []),
     ...(timed ? [threadTrack(thread)] : []),
   ];

@@ -12,6 +12,7 @@ import { MemoryOverview } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, distance, microseconds, perCent, time } from "../numbers";
 import type { Finding, Recording, Summary } from "../recording";
+import { Regions } from "../regions";
 import { arrangement, idle, modules, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
 import { selection, titleOf, view } from "../state";
 import type { ViewProps } from "../views";
@@ -358,6 +359,7 @@ export function Overview({ recording }: ViewProps): JSX.Element {
       {summary.memory && <MemoryOverview recording={recording} />}
       {table && !isEmpty && <Top title={`Most ${what} in itself`} by="self" table={table} recording={recording} />}
       {table && !isEmpty && <Top title={`Most ${what} with what it calls`} by="total" table={table} recording={recording} />}
+      <Regions recording={recording} />
       <Facts title="The run" rows={run(recording)} />
       <Facts title="The recording" rows={quality(summary)} />
     </div>

@@ -6,9 +6,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { AXIS } from "../axis";
 import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "../counters";
 import { viewKeys } from "../keys";
-import { distance, perCent, time } from "../numbers";
+import { count, distance, perCent, time } from "../numbers";
 import type { Recording } from "../recording";
-import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, range, recording as shownRecording, selected, selection, thread } from "../state";
+import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, range } from "../state";
+import { recording as shownRecording, region, selected, selection, thread, toggleRegion } from "../state";
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
 import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
@@ -25,6 +26,13 @@ function describeReading({ summary }: Recording, { counter, from, least, most }:
   showTip({ title: titleOfCounter(counter), place: meaningOfCounter(counter), figures }, event);
 }
 
+/** An instant, or several that lie too close to be drawn apart. */
+function describeMark(recording: Recording, found: Found, event: MouseEvent): void {
+  const figures: [string, string][] = [["at", distance(recording.summary.begin_ns, found.start)]];
+  if (found.calls > 1) figures.push(["marks", `${count(found.calls)}, too close to be drawn apart; the first is this`]);
+  showTip({ title: found.track.words(found.index), place: "mark", figures }, event);
+}
+
 function describe(recording: Recording, found: Found | Reading | null, event: MouseEvent): void {
   if (!found) return showTip(null);
   if ("counter" in found) return describeReading(recording, found, event);
@@ -37,8 +45,15 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
     ["from", `${distance(recording.summary.begin_ns, found.start)}${found.isCut ? " or before" : ""}`],
     ["thread", `${found.track.title} ${found.track.detail}`],
   ];
+  if (found.track.kind === "mark") return describeMark(recording, found, event);
   if (found.track.kind === "region") showTip({ title: regionName(recording, found.code), place: "region", figures }, event);
   else showTip({ title: codes.name(found.code), place: codes.place(found.code), figures }, event);
+}
+
+/** A function is selected; of a region, what was done in it is shown alone, or no longer. */
+function choose(recording: Recording, found: Found | null): void {
+  if (found?.track.kind === "region") toggleRegion(regionName(recording, found.code));
+  else if (found?.track.kind !== "mark") selected.value = found ? found.code : 0;
 }
 
 interface NameProps {
@@ -62,9 +77,9 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
         <small>mean {counterValue(track.counter, track.counter.mean)}</small>
       </div>
     );
-  if (track.kind === "region")
+  if (track.kind === "region" || track.kind === "mark")
     return (
-      <div class="name region" style={style} title="named parts of the program">
+      <div class="name region" style={style} title={track.kind === "mark" ? "instants that the program marked" : "named parts of the program"}>
         <b>{track.title}</b>
         {track.detail && <small>{track.detail}</small>}
       </div>
@@ -113,11 +128,11 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       recording,
       whole,
       ask: (request) => {
-        const { idle, own, modules } = selection.peek();
-        return ask({ recording: latest.current.number, idle, own, modules, ...request });
+        const { idle, own, modules, region } = selection.peek();
+        return ask({ recording: latest.current.number, idle, own, modules, region, ...request });
       },
       onHover: (found, event) => describe(latest.current, found, event),
-      onChoose: (found) => (selected.value = found && found.track.kind !== "region" ? found.code : 0),
+      onChoose: (found) => choose(latest.current, found),
       onRange: (chosen) => (range.value = chosen),
       onLayout: (now) => {
         setPlaced(now);
@@ -136,7 +151,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       viewKeys.value = null;
     };
   }, [recording.number]);
-  useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value, own.value, modules.value]);
+  useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value, own.value, modules.value, region.value]);
   // Read here so that a change of any of them draws again.
   const drawn = [dark.value, matches.value, selected.value, color.value, range.value];
   useEffect(() => tracks.current!.update(), drawn);
