@@ -40,7 +40,9 @@ export function Regions({ recording }: { recording: Recording }): JSX.Element | 
             <th scope="col">region</th>
             <th scope="col">calls</th>
             <th scope="col">total</th>
-            <th scope="col">of the run</th>
+            <th scope="col" title="threads added up: several at a time make more than all of it">
+              of the run
+            </th>
             <th scope="col">without those inside</th>
             <th scope="col">mean</th>
           </tr>

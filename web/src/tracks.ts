@@ -401,7 +401,11 @@ export function tracksOf(recording: Recording): Track[] {
     detail: name || (tid ? `thread ${tid}` : ""),
     limit: SOME_LEVELS,
   });
-  const markTrack = (thread: Thread): Track => ({ ...regionTrack(thread), ...blank("mark", thread.process, thread.id), title: "marks" });
+  const markTrack = (thread: Thread): Track => ({
+    ...blank("mark", thread.process, thread.id),
+    title: "marks",
+    detail: regionTrack(thread).detail,
+  });
   const tracksOfThread = (thread: Thread): Track[] => [
     ...(thread.marks ? [markTrack(thread)] : []),
     ...(thread.regions ? [regionTrack(thread)] : []),
