@@ -92,13 +92,14 @@ def run_statement(profiler, function, *arguments):
     return end, time.perf_counter() - start
 
 
-def add_functions(shell, names, add):
-    """Has each function that is named in the session added."""
+def add_functions(shell, names, add, shown=str):
+    """Has each function that is named in the session added. ``shown``: how a name is written that means nothing."""
     for name in names:
         try:
             add(eval(name, shell.user_global_ns, shell.user_ns))
         except Exception as error:
-            raise UsageError(f"Could not find function {name!r}.\n{type(error).__name__}: {error}") from None
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(f"Could not find function {shown(name)}.\n{reason}") from None
 
 
 def end_statement(output, options, end):

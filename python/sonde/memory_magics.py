@@ -88,7 +88,7 @@ class MemoryMagics(Magics):
         if cell is not None:
             statement += "\n" + cell
         profiler = LineMemoryProfiler()
-        add_functions(self.shell, options["f"], profiler)
+        add_functions(self.shell, options["f"], profiler, shown=repr)
         space = self.shell.user_global_ns, self.shell.user_ns
         end, _ = run_statement(profiler, profiler.runctx, statement, *space)
         text = io.StringIO()
