@@ -166,7 +166,7 @@ static void test_every_call_comes_back(void **state)
     (void)state;
     static struct program program;
     struct recording recording = {0};
-    begin(&program, 64, 1 << 30, false);
+    begin(&program, 256, 1 << 30, false);
     for (uint32_t i = 0; i < CALLS_MAX; i++) {
         step(&program);
         if (chance(&program, 8) == 0)

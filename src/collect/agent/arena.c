@@ -217,7 +217,6 @@ bool arena_look(struct arena_view *view, const struct arena *arena, uint64_t siz
            header.lines_at == expected.lines_at && header.line_blocks_at == expected.line_blocks_at &&
            header.line_calls_at == expected.line_calls_at &&
            header.line_memory_at == expected.line_memory_at && header.log_at == expected.log_at &&
-           !(header.limits.log_words & (header.limits.log_words - 1)) &&
            header.total_bytes == expected.total_bytes && expected.total_bytes <= size;
 }
 

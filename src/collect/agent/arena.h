@@ -27,7 +27,7 @@ struct arena_limits {
     uint32_t nodes;
     uint32_t text_bytes;
     uint32_t lines, line_blocks, line_calls;
-    uint32_t log_words; /* a power of two; 0 = calls are not logged one by one */
+    uint32_t log_words; /* 0 = calls are not logged one by one */
 };
 
 struct arena {
@@ -77,7 +77,8 @@ struct arena_thread {
 };
 
 /* Single calls as they begin and end, of all threads in one ring: the interpreter lock is held at each of them. The words
- * follow this header; word n lies at n modulo limits.log_words. */
+ * follow this header, from the first on until one says that the next is the first again: as early as the reader allows, so
+ * that of the room only as much is used as is needed. */
 struct arena_log {
     uint64_t head;       /* words written so far: raised with release */
     uint64_t lost_calls; /* that began while there was no room */
@@ -98,6 +99,7 @@ enum arena_log_word {
     ARENA_LOG_THREAD = 0x0ffffff0, /* row of the thread that the next words are of */
     ARENA_LOG_TIME, /* high bits of the next word's time: too much has passed for the low ones alone */
     ARENA_LOG_GAP,  /* node: words of this thread are missing here, during which it was in none outside it */
+    ARENA_LOG_WRAP, /* 0: the next word is the first of the ring */
     ARENA_LOG_CARRIED, /* 0: calls that the next word enters are no new ones */
 };
 

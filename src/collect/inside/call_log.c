@@ -1,6 +1,7 @@
 #include "collect/inside/call_log.h"
 
-#define WORDS_AT_ONCE 8 /* at most so many are written without asking again */
+#define WORDS_AT_ONCE 8  /* at most so many are written without asking again */
+#define PIECES        64 /* of a ring */
 
 void call_log_init(struct call_log *log, struct arena *arena)
 {
@@ -10,26 +11,57 @@ void call_log_init(struct call_log *log, struct arena *arena)
     log->words = (uint64_t *)(log->shared + 1);
     log->threads = arena_threads(arena);
     log->nodes = arena_nodes(arena);
-    log->mask = arena->limits.log_words - 1;
+    log->size = arena->limits.log_words;
+    log->piece = log->size / PIECES > WORDS_AT_ONCE * 2 ? log->size / PIECES : WORDS_AT_ONCE * 2;
 }
 
 static void append(struct call_log *log, uint64_t above, uint32_t node)
 {
-    uint64_t head = log->shared->head;
-    log->words[head & log->mask] = above << ARENA_LOG_NODE_BITS | node;
-    __atomic_store_n(&log->shared->head, head + 1, __ATOMIC_RELEASE);
+    log->words[log->at++] = above << ARENA_LOG_NODE_BITS | node;
+    __atomic_store_n(&log->shared->head, log->shared->head + 1, __ATOMIC_RELEASE);
+}
+
+/* The reader is behind in the lap before: up to it. */
+static uint32_t stop_behind_reader(const struct call_log *log, uint64_t tail)
+{
+    uint32_t reader = log->lap_size - (uint32_t)(log->lap - tail);
+    uint32_t stop = log->at + log->piece;
+    if (stop + WORDS_AT_ONCE <= reader)
+        return stop;
+    return reader > log->at + WORDS_AT_ONCE ? reader - WORDS_AT_ONCE : log->at;
+}
+
+/* It is in the same lap: back to the first word, whose memory is at hand, when there will be room enough until the reader
+ * comes by again; else on, as far as there is memory. */
+static uint32_t stop_before_reader(struct call_log *log, uint64_t tail)
+{
+    uint32_t reader = (uint32_t)(tail - log->lap), stop = log->at + log->piece;
+    bool is_end = stop + WORDS_AT_ONCE > log->size;
+    if (reader >= log->piece + WORDS_AT_ONCE && (is_end || reader > 2 * log->longest)) {
+        append(log, 0, ARENA_LOG_WRAP);
+        log->lap = log->shared->head;
+        log->lap_size = log->at;
+        log->at = 0;
+        return log->piece;
+    }
+    return is_end ? log->at : stop;
 }
 
 /* Once it was full, half must be free before it goes on: few long gaps say more than many short ones. */
 static bool has_room(struct call_log *log)
 {
-    uint64_t head = log->shared->head, size = log->mask + 1;
-    if (head + WORDS_AT_ONCE < log->limit)
+    if (log->at < log->stop)
         return true;
-    uint64_t used = head - __atomic_load_n(&log->shared->tail, __ATOMIC_ACQUIRE);
-    uint64_t most = log->is_full ? size / 2 : size - WORDS_AT_ONCE;
-    log->is_full = used > most || __atomic_load_n(&log->shared->closed, __ATOMIC_RELAXED);
-    log->limit = log->is_full ? 0 : head + (size - WORDS_AT_ONCE - used);
+    uint64_t tail = __atomic_load_n(&log->shared->tail, __ATOMIC_ACQUIRE), head = log->shared->head;
+    bool closed = __atomic_load_n(&log->shared->closed, __ATOMIC_RELAXED);
+    if (head - tail > log->longest)
+        log->longest = head - tail;
+    if (closed || (log->is_full && head - tail > log->size / 2)) {
+        log->is_full = true;
+        return false;
+    }
+    log->stop = tail < log->lap ? stop_behind_reader(log, tail) : stop_before_reader(log, tail);
+    log->is_full = log->stop <= log->at;
     return !log->is_full;
 }
 

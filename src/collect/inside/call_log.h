@@ -18,11 +18,14 @@ struct call_log {
     uint64_t *words;
     struct arena_thread *threads;
     struct arena_node *nodes;
-    uint64_t mask;
-    uint64_t limit;           /* words may be written up to here without asking */
+    uint32_t size, piece; /* of the ring in words; room is sought so many at a time */
+    uint32_t at, stop; /* the next word's place; up to here, and a few more, may be written without asking */
+    uint64_t lap;      /* words that were written before the first of the ring was last */
+    uint32_t lap_size; /* how many the lap before that had */
+    uint64_t longest;  /* the most words that the reader was ever behind */
+    bool is_full;
     uint64_t last_ticks;      /* of the word before */
     struct arena_thread *row; /* whose word that was */
-    bool is_full;
 };
 
 /* The log of the arena, if it has one. */
@@ -41,15 +44,16 @@ void call_log_carry(struct call_log *log, struct arena_thread *row, uint32_t nod
 /* The thread is in that node from now on. */
 static inline void call_log_put(struct call_log *log, struct arena_thread *row, struct call_log_step step)
 {
-    uint64_t head = log->shared->head;
+    uint32_t at = log->at;
     bool is_long = (step.now_ticks - log->last_ticks) >> ARENA_LOG_TIME_BITS;
-    if (__builtin_expect(head >= log->limit || row != log->row || is_long, 0)) {
+    if (__builtin_expect(at >= log->stop || row != log->row || is_long, 0)) {
         call_log_put_slowly(log, row, step);
         return;
     }
-    log->words[head & log->mask] = step.now_ticks << ARENA_LOG_NODE_BITS | step.node;
+    log->words[at] = step.now_ticks << ARENA_LOG_NODE_BITS | step.node;
+    log->at = at + 1;
     log->last_ticks = step.now_ticks;
-    __atomic_store_n(&log->shared->head, head + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&log->shared->head, log->shared->head + 1, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -240,6 +240,9 @@ static void take_word(struct call_drain *drain, const struct call_drain_ids *ids
         drain->next_ticks = above << ARENA_LOG_NODE_BITS;
         drain->has_time = true;
         return;
+    case ARENA_LOG_WRAP:
+        drain->at = 0;
+        return;
     case ARENA_LOG_CARRIED:
         drain->how = CALL_DRAIN_CARRIED;
         return;
@@ -262,26 +265,38 @@ uint64_t call_drain_reach(const struct arena_view *view)
     return view->log ? __atomic_load_n(&view->log->head, __ATOMIC_ACQUIRE) : 0;
 }
 
+static void take_words(struct call_drain *drain, const struct call_drain_ids *ids, uint64_t reach)
+{
+    uint32_t size = ids->view->limits.log_words;
+    while (drain->taken < reach && !drain->out_of_memory) {
+        if (drain->at >= size) {
+            drain->is_lost = true;
+            return;
+        }
+        take_word(drain, ids, __atomic_load_n(&ids->view->log_words[drain->at++], __ATOMIC_RELAXED));
+        if (++drain->taken % 4096 == 0) /* room for those who wait for it */
+            __atomic_store_n(&ids->view->log->tail, drain->taken, __ATOMIC_RELEASE);
+    }
+}
+
 bool call_drain_step(struct call_drain *drain, const struct call_drain_ids *ids,
                      const struct clock_rate *rate, uint64_t reach)
 {
     struct arena_log *log = ids->view->log;
-    uint64_t size = ids->view->limits.log_words, at = log ? log->tail : 0;
-    if (!log || reach - at > size ||
+    uint64_t size = ids->view->limits.log_words, waiting = reach - drain->taken;
+    if (!log || drain->is_lost ||
         !make_room(drain, (void **)&drain->threads, &drain->thread_capacity, ids->thread_count,
                    sizeof *drain->threads))
         return false;
-    bool is_quick = reach - at > size / 8;
+    drain->is_lost = waiting > size;
+    drain->senseless_words += drain->is_lost;
     drain->keep.size_bytes = log->size_bytes;
     tune(drain, rate);
     look_at_size(drain, ids);
-    for (; at < reach && !drain->out_of_memory; at++) {
-        take_word(drain, ids, __atomic_load_n(&ids->view->log_words[at & (size - 1)], __ATOMIC_RELAXED));
-        if (at % 4096 == 0) /* room for those who wait for it */
-            __atomic_store_n(&log->tail, at, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&log->tail, reach, __ATOMIC_RELEASE);
-    return is_quick;
+    if (!drain->is_lost)
+        take_words(drain, ids, reach);
+    __atomic_store_n(&log->tail, drain->taken, __ATOMIC_RELEASE);
+    return waiting > size / 16;
 }
 
 void call_drain_finish(struct call_drain *drain, const struct call_drain_ids *ids,

@@ -37,6 +37,9 @@ enum call_drain_how {
 struct call_drain {
     struct call_drain_thread *threads; /* by row: what is open in each */
     uint32_t thread_capacity;
+    uint64_t taken;  /* words so far, */
+    uint32_t at;     /* and the place of the next */
+    bool is_lost;    /* the ring makes no sense any more */
     uint32_t thread; /* whose words come */
     uint64_t ticks;  /* of the word before */
     bool has_time;   /* the next word's is known: */
