@@ -211,21 +211,17 @@ int series_sum(const struct recording *recording, const char *name, struct serie
 
 /* ---- pieces: a value that holds from one instant to another ---- */
 
-struct piece {
-    uint64_t begin_ns, end_ns;
-    double value;
-};
-
-static uint32_t piece_count(const struct series *series)
+uint32_t series_piece_count(const struct series *series)
 {
     return series->kind == COUNTER_SUM && series->count ? series->count - 1 : series->count;
 }
 
-static struct piece piece_at(const struct series *series, uint32_t index)
+struct series_piece series_piece_at(const struct series *series, uint32_t index)
 {
     const struct series_row *row = &series->rows[index];
     bool is_last = index + 1 == series->count;
-    struct piece piece = {row->time_ns, is_last ? row->time_ns : row[1].time_ns, series_value(series, row)};
+    struct series_piece piece = {row->time_ns, is_last ? row->time_ns : row[1].time_ns,
+                                 series_value(series, row)};
     if (series->kind != COUNTER_SUM)
         return piece;
     double length_ns = (double)(piece.end_ns - piece.begin_ns);
@@ -238,9 +234,9 @@ struct series_summary series_summarise(const struct series *series)
 {
     struct series_summary summary = {.points = series->count};
     double area = 0;
-    uint32_t pieces = piece_count(series);
+    uint32_t pieces = series_piece_count(series);
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece piece = piece_at(series, i);
+        struct series_piece piece = series_piece_at(series, i);
         if (i == 0)
             summary.first = summary.least = summary.most = piece.value;
         if (piece.value > summary.most || i == 0) {
@@ -272,9 +268,9 @@ void series_columns(const struct series *series, uint64_t begin_ns, uint64_t end
     for (uint32_t i = 0; i < columns; i++)
         least[i] = most[i] = NAN;
     double column_ns = (double)(end_ns - begin_ns) / columns;
-    uint32_t pieces = end_ns > begin_ns ? piece_count(series) : 0;
+    uint32_t pieces = end_ns > begin_ns ? series_piece_count(series) : 0;
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece piece = piece_at(series, i);
+        struct series_piece piece = series_piece_at(series, i);
         if (piece.end_ns < begin_ns || piece.begin_ns >= end_ns)
             continue;
         double from = piece.begin_ns > begin_ns ? (double)(piece.begin_ns - begin_ns) / column_ns : 0;

@@ -25,6 +25,14 @@ struct series {
     double scale; /* of a sum: what a growth by one in a nanosecond is */
 };
 
+/* From one point to the next: what was shown in all that time. */
+struct series_piece {
+    uint64_t begin_ns, end_ns;
+    double value;
+};
+uint32_t series_piece_count(const struct series *series);
+struct series_piece series_piece_at(const struct series *series, uint32_t index);
+
 /* What a row of it says, as a number. */
 double series_value(const struct series *series, const struct series_row *row);
 struct series series_of(const struct recording *recording, uint32_t counter);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/timeline.h"
+#include "analyse/region_walk.h"
+#include "analyse/series.h"
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -37,6 +38,8 @@ struct trace {
     uint64_t *pids;  /* by process, as shown */
     struct map seen_pids;
     uint64_t pid, tid;
+    const struct selection *selection;
+    uint64_t regions; /* put so far */
     struct bytes name;
     bool failed;
 };
@@ -209,7 +212,104 @@ static void put_thread(struct trace *trace, const struct selection *selection, u
         put_spans(trace, selection, id);
 }
 
-static void put_trace(struct trace *trace, const struct selection *selection)
+/* ---- what the program told of itself ---- */
+
+/* Counters begin before the first sample. */
+static uint64_t since_start(const struct trace *trace, uint64_t ns)
+{
+    return ns > trace->axis.begin_ns ? ns - trace->axis.begin_ns : 0;
+}
+
+static void choose_thread(struct trace *trace, uint32_t id)
+{
+    const struct thread *thread = &trace->recording->threads[id];
+    trace->pid = trace->pids[thread->process];
+    trace->tid = thread->tid;
+}
+
+static void put_recorded_name(struct trace *trace, const char *key, uint32_t string)
+{
+    json_key(&trace->json, key);
+    json_text(&trace->json, recording_text(trace->recording, string),
+              strings_size(&trace->recording->strings, string));
+}
+
+static void put_region_end(struct trace *trace, const struct region_span *span, const char *phase,
+                           uint64_t ns)
+{
+    struct json *json = &trace->json;
+    begin_event(trace, phase);
+    json_put_string(json, "cat", "region");
+    json_put_unsigned(json, "id", trace->regions);
+    put_recorded_name(trace, "name", trace->recording->regions[span->region].name);
+    put_time(json, "ts", ns);
+    json_end_object(json);
+}
+
+/* As pairs with an id: regions of tasks overlap without one being in the other. */
+static void put_region(const struct region_span *span, void *context)
+{
+    struct trace *trace = context;
+    if (!tree_selection_has(trace->selection, trace->recording, span->thread))
+        return;
+    choose_thread(trace, span->thread);
+    trace->regions++;
+    put_region_end(trace, span, "b", since_start(trace, span->begin_ns));
+    put_region_end(trace, span, "e", since_start(trace, span->end_ns));
+    stream_drain(trace->stream);
+}
+
+static void put_marks(struct trace *trace)
+{
+    struct json *json = &trace->json;
+    for (uint32_t i = 0; i < trace->recording->marks_count; i++) {
+        const struct mark_row *mark = &trace->recording->marks[i];
+        if (!tree_selection_has(trace->selection, trace->recording, mark->thread))
+            continue;
+        choose_thread(trace, mark->thread);
+        begin_event(trace, "i");
+        json_put_string(json, "s", "t");
+        put_recorded_name(trace, "name", mark->name);
+        put_time(json, "ts", since_start(trace, mark->time_ns));
+        json_key(json, "args");
+        json_begin_object(json);
+        put_recorded_name(trace, "text", mark->text);
+        json_end_object(json);
+        json_end_object(json);
+        stream_drain(trace->stream);
+    }
+}
+
+static void put_counter(struct trace *trace, uint32_t id)
+{
+    const struct counter *counter = &trace->recording->counters[id];
+    struct series series = series_of(trace->recording, id);
+    struct json *json = &trace->json;
+    trace->pid = trace->tid = counter->process ? trace->pids[counter->process] : 0;
+    for (uint32_t i = 0; i < series_piece_count(&series); i++) {
+        struct series_piece piece = series_piece_at(&series, i);
+        begin_event(trace, "C");
+        put_recorded_name(trace, "name", counter->name);
+        put_time(json, "ts", since_start(trace, piece.begin_ns));
+        json_key(json, "args");
+        json_begin_object(json);
+        json_key(json, "value");
+        json_real(json, piece.value);
+        json_end_object(json);
+        json_end_object(json);
+        stream_drain(trace->stream);
+    }
+}
+
+static int put_told(struct trace *trace, struct err *err)
+{
+    put_marks(trace);
+    for (uint32_t i = 1; i < trace->recording->counters_count; i++)
+        put_counter(trace, i);
+    return region_walk_each(trace->recording, 0, trace->axis.end_ns, put_region, trace, err);
+}
+
+static int put_trace(struct trace *trace, const struct selection *selection, struct err *err)
 {
     struct json *json = &trace->json;
     json_begin_object(json);
@@ -219,6 +319,7 @@ static void put_trace(struct trace *trace, const struct selection *selection)
         put_process(trace, i);
     for (uint32_t i = 0; i < trace->recording->threads_count; i++)
         put_thread(trace, selection, i);
+    int result = put_told(trace, err);
     json_end_array(json);
     json_line(json);
     json_put_string(json, "displayTimeUnit", "ms");
@@ -228,6 +329,7 @@ static void put_trace(struct trace *trace, const struct selection *selection)
     json_end_object(json);
     json_end_object(json);
     bytes_put_u8(json->out, '\n');
+    return result;
 }
 
 static int make_room(struct trace *trace)
@@ -259,8 +361,11 @@ int chrome_writer_write(const struct recording *recording, const struct selectio
         return err_set(
             err, "a Chrome trace needs samples, with their times, or single calls (sonde trace --timeline); "
                  "this recording has only totals of calls: use --format speedscope or flamegraph");
-    struct trace trace = {
-        .recording = recording, .style = style, .axis = timeline_axis(recording), .stream = stream};
+    struct trace trace = {.recording = recording,
+                          .style = style,
+                          .selection = selection,
+                          .axis = timeline_axis(recording),
+                          .stream = stream};
     trace.json.out = &stream->out;
     if (frames_build(recording, style, &trace.frames, err) < 0)
         return -1;
@@ -268,9 +373,10 @@ int chrome_writer_write(const struct recording *recording, const struct selectio
     if (!trace.failed)
         make_all_words(&trace);
     trace.failed |= trace.words.failed || trace.name.failed;
-    if (!trace.failed)
-        put_trace(&trace, selection);
+    int result = trace.failed ? 0 : put_trace(&trace, selection, err);
     bool failed = trace.failed;
     trace_clear(&trace);
+    if (result < 0)
+        return -1;
     return failed ? err_set(err, "not enough memory for the trace") : 0;
 }

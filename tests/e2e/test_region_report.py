@@ -129,3 +129,18 @@ def test_ranks(name, modern_launch, tmp_path):
     row = next(line for line in all_ranks.splitlines() if line.endswith("uneven"))
     assert row.split()[0] == "6" and re.search(r"\(0\) .*\(2\)", row), "the first took least, the last most"
     assert len(list(tmp_path.glob("ranks*.sonde*"))) == 3
+
+
+def test_chrome_trace(modern_launch):
+    path = recorded(modern_launch, "record")
+    words = [modern_launch.sonde, "export", "--format", "chrome", path]
+    events = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)["traceEvents"]
+    begins = {event["id"]: event for event in events if event["ph"] == "b"}
+    ends = {event["id"]: event for event in events if event["ph"] == "e"}
+    names = sorted(event["name"] for event in begins.values())
+    assert names == ["assembly"] * 4 + ["pack"] * 4 + ["solve"] * 3
+    assert begins.keys() == ends.keys()
+    for number, begin in begins.items():
+        length_us = ends[number]["ts"] - begin["ts"]
+        assert length_us >= {"assembly": 60e3, "pack": 40e3, "solve": 20e3}[begin["name"]]
+    assert {"rss", "cpu"} <= {event["name"] for event in events if event["ph"] == "C"}
