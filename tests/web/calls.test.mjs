@@ -1,0 +1,69 @@
+// Single calls (sonde trace --timeline): drawn in their own time, one below the other; a range shows the calls in it, with the
+// figures of `sonde report --json --range`; calls too short for a pixel are drawn as one that says how many they are.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+
+import { assertShown, goTo, settled, test, value } from "./harness.mjs";
+
+const PROGRAM = `
+import time
+def short(): pass
+def early():
+    for _ in range(20000): short()
+    time.sleep(.4)
+def inner(): time.sleep(.6)
+def late():
+    inner()
+early()
+late()
+`;
+
+const recorded = (harness) =>
+  harness.made("calls.sonde", (path) =>
+    harness.sonde("trace", "--quiet", "--timeline", "-o", path, harness.made("calls.py", (script) => writeFileSync(script, PROGRAM))),
+  );
+
+async function tipAt(page, share, level) {
+  const [name, picture] = [
+    await page.locator(".tracks .name", { hasText: "MainThread" }).boundingBox(),
+    await page.locator("main canvas").first().boundingBox(),
+  ];
+  await page.mouse.move(picture.x + 5, picture.y + 5);
+  await page.mouse.move(picture.x + share * picture.width, name.y + 16 * level + 8);
+  await page.waitForSelector(".tip");
+  return page.locator(".tip").innerText();
+}
+
+test("single calls lie below their callers, and crowds of short ones say how many they are", async (harness) => {
+  const page = await harness.open(harness.html(recorded(harness)), { hash: "#view=timeline" });
+  await settled(page);
+  for (const [level, name] of ["<module>", "late", "inner", "time.sleep"].entries())
+    assert.match(await tipAt(page, 0.8, level), new RegExp(`^${name}\\b|^${name}`), `level ${level}`);
+  let crowd = null;
+  for (let share = 0; share < 0.5 && !crowd; share += 0.002) crowd = /calls\s+([\d,]+), too short/.exec(await tipAt(page, share, 2));
+  assert(crowd && value(crowd[1]) > 1, "20,000 calls in a few pixels");
+});
+
+test("a range shows the calls in it", async (harness) => {
+  const recording = recorded(harness);
+  const page = await harness.open(harness.html(recording), { hash: "#view=timeline" });
+  await settled(page);
+  const picture = await page.locator("main canvas").first().boundingBox();
+  await page.mouse.move(picture.x + 0.55 * picture.width, picture.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(picture.x + 0.6 * picture.width, picture.y + 8);
+  await page.mouse.move(picture.x + 0.95 * picture.width, picture.y + 8);
+  await page.mouse.up();
+  await settled(page);
+  const [begin, end] = /t=(\d+)-(\d+)/.exec(page.url()).slice(1).map(Number);
+  await goTo(page, "table");
+  const names = await page.locator(".table .body [role=row]").allInnerTexts();
+  assert(names.some((text) => text.includes("inner")), "what ran then");
+  assert(!names.some((text) => text.includes("early") || text.includes("short")), "what had ended before");
+  const zero = harness.report(recording).begin_ns;
+  const truth = harness.report(recording, "--range", [begin, end].map((ns) => (ns - zero) / 1e9).join(","));
+  const asleep = truth.functions.find(({ name }) => name.includes("sleep"));
+  const [self] = names.find((text) => text.includes("time.sleep")).trim().split("\n");
+  assertShown(self, asleep.self_ns, "time of a call that the range cuts");
+});
