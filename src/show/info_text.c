@@ -200,6 +200,9 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->samples_count)
         bytes_putf(out, "  %" PRIu64 " samples in %u rows (thread, time)\n", count_samples(recording),
                    recording->samples_count);
+    if (recording->region_events_count || recording->marks_count)
+        bytes_putf(out, "  %u begins and ends of regions (%u names), %u marks\n",
+                   recording->region_events_count, recording->regions_count - 1, recording->marks_count);
     if (recording->sources_count) {
         char size[16];
         format_size(recording->source_texts.size, size);
