@@ -143,6 +143,7 @@ static int watch_size(const struct values *values, uint64_t duration_ns, int arg
                                           .pid = run_pid(values->pid),
                                           .duration_ns = duration_ns,
                                           .live = values->live,
+                                          .marks = &values->marks,
                                           .module = values->module,
                                           .code = values->code,
                                           .argc = argc,

@@ -64,6 +64,7 @@ int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *targe
         .format = target->format,
         .settings = values->children ? "resident_regions=1\nfollow=1\n" : "resident_regions=1\n",
         .observe = &observe,
+        .marks = target->marks,
         .duration_ns = target->duration_ns,
         .embed_source = "no",
         .live = target->live,

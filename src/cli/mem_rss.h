@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct marks_option;
+
 #include "cli/live_view.h"
 
 /* What only --rss has; MEM_RSS_OPTIONS fill it. */
@@ -24,6 +26,7 @@ struct mem_rss_target {
     uint32_t pid;         /* of a process that runs already; 0 = none */
     uint64_t duration_ns; /* 0 = until the program ends */
     struct live_view_options live;
+    const struct marks_option *marks;
     const char *module, *code;
     int argc;
     char **argv;

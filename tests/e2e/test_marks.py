@@ -4,7 +4,7 @@ import json
 
 import interpreters
 import pytest
-from mark_cases import COLLECTORS, EXPECTED, MARKS, NAMES, PROGRAM, recorded, run
+from mark_cases import COLLECTORS, EXPECTED, MARKS, MORE_COLLECTORS, NAMES, PROGRAM, recorded, run
 
 
 @pytest.mark.parametrize("collector", COLLECTORS)
@@ -12,6 +12,12 @@ def test_calls_are_regions(launch, collector):
     """Names of every kind, several rows, recursion, exceptions, generators, tasks, threads."""
     run(launch, COLLECTORS[collector], PROGRAM)
     assert recorded(launch) == EXPECTED
+
+
+@pytest.mark.parametrize("collector", MORE_COLLECTORS)
+def test_with_every_collector(modern_launch, collector):
+    run(modern_launch, MORE_COLLECTORS[collector], PROGRAM)
+    assert recorded(modern_launch) == EXPECTED
 
 
 def test_rows_of_toml(modern_launch):

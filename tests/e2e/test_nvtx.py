@@ -77,9 +77,10 @@ def test_timers_and_instants_are_told(modern_launch):
     ]
 
 
-def test_no_tool_or_not_asked(launch, tool):
+def test_no_tool_or_not_asked(modern_launch):
     """No tool, one that is not there, one but no --nvtx: nobody is told, and all is recorded."""
-    environment, log = tool
+    launch = modern_launch
+    environment, log = tool_of(launch)
     for options, variables in [
         (["--nvtx"], {}),
         (["--nvtx"], {"NVTX_INJECTION64_PATH": "/no/such/library.so"}),
@@ -130,13 +131,14 @@ def test_ranges_of_a_library_are_regions(launch):
     assert [data["strings"][name] for name in data["marks"]["name"]] == ["model:here"]
 
 
-def test_another_tool_has_the_ranges(launch, tool):
-    environment, log = tool
+def test_another_tool_has_the_ranges(modern_launch):
+    launch = modern_launch
+    environment, log = tool_of(launch)
     emitted(launch, environment=environment)
     assert recorded(launch) == []
     assert "push model" in log.read_text()
 
 
-def test_ranges_of_libraries_can_be_left_out(launch):
-    emitted(launch, "--no-nvtx-in")
-    assert recorded(launch) == []
+def test_ranges_of_libraries_can_be_left_out(modern_launch):
+    emitted(modern_launch, "--no-nvtx-in")
+    assert recorded(modern_launch) == []
