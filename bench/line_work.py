@@ -44,6 +44,18 @@ def work(count):
     return a + b + c
 """
 
+CALLS_ALONE = """
+def add(a, depth):
+    return add(a, depth - 1) + add(a, depth - 1) if depth else a
+
+
+def work(count):
+    a = 0
+    for i in range(count // 100):
+        a = add(i, 6)
+    return a
+"""
+
 
 def make(text, first_line):
     space = {}
@@ -61,7 +73,7 @@ def set_empty_trace():
 
 
 def main(case, empty):
-    text = CALLS if "calls" in case else SIMPLE
+    text = CALLS_ALONE if "alone" in case else CALLS if "calls" in case else SIMPLE
     work = make(text, 1000 if case == "far lines" else 0)
     other = make(text, 5000)
     if case.startswith("not chosen"):  # one function of the program is timed, but not that which is measured

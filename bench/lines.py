@@ -6,10 +6,9 @@
 Each round runs every tool once, one after the other, and of all rounds the best time counts: what disturbs
 the machine disturbs all alike. The clock is the work program's own (bench/line_work.py). "far lines" are
 beyond line 256, where the numbers of lines are objects that must be made; in "calls" one line in six calls a
-function. "not chosen" is a function that is not timed, where another is: its share of full speed. 3.11 has
-less with many calls: the evaluation hook, which sees what a line calls, keeps it from evaluating Python calls
-without C calls. "empty" is a trace function in C that does nothing: what tracing costs at least before 3.12,
-where sonde has probes in the byte code instead.
+function. "not chosen" is a function that is not timed, where another is: its share of full speed; with one
+call in six lines, and with nothing but calls. "empty" is a trace function in C that does nothing: what tracing
+costs at least before 3.12, where sonde has probes in the byte code instead.
 """
 
 import argparse
@@ -26,7 +25,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "e2e"))
 import interpreters  # noqa: E402
 
 CASES = ["simple", "far lines", "calls"]
-NOT_CHOSEN = ["not chosen", "not chosen, calls"]
+NOT_CHOSEN = ["not chosen", "not chosen, calls", "not chosen, calls alone"]
 LARGEST_RATIO, SMALLEST_SPEED = 0.15, 0.98
 
 

@@ -7,12 +7,15 @@ enum {
     UNARY_POSITIVE = 10,
     LOAD_CONSTANT = 100,
     JUMP_ABSOLUTE = 113,
+    JUMP_FORWARD = 110,
     RERAISE = 119,
+    SEND = 123,
     JUMP_BACKWARD_QUIETLY = 134,
     JUMP_BACKWARD = 140,
     EXTENDED_ARGUMENT = 144,
 };
 
+#define SENT_UNITS     2 /* JUMP_FORWARD and SEND */
 #define LOCATION_UNITS 8 /* that one row of 3.11's table can have */
 
 /* Where an instruction of the plan has come to lie, in units. */
@@ -121,6 +124,8 @@ static void place_all(struct assembly *assembly)
         position->body = at;
         if ((instruction->counts && !instruction->detour) || instruction->leaves)
             at += units_of_probe(assembly, probe++);
+        if (instruction->is_sent)
+            at += SENT_UNITS;
         position->at = at;
         at += position->width;
         if (instruction->goes_on)
@@ -168,6 +173,12 @@ static uint32_t argument_of_detour(const struct assembly *assembly, uint32_t i)
 static uint32_t argument_of_arrival(const struct assembly *assembly)
 {
     return assembly->arrival_end - assembly->positions[assembly->plan.entry].entry;
+}
+
+/* From an instruction that pauses to where the SEND before it goes in the end. */
+static uint32_t argument_of_sent(const struct assembly *assembly, uint32_t i)
+{
+    return destination(assembly, i - 1) - assembly->positions[i].at;
 }
 
 static bool grow(uint32_t *width, uint32_t argument)
@@ -235,6 +246,14 @@ static uint8_t opcode_of_jump(const struct assembly *assembly, const struct prob
     return forward[instruction->opcode - 173];
 }
 
+/* The interpreter looks for the SEND of a generator that it throws an exception into in the unit before the one where it
+ * pauses, and for its argument there. It is never run. */
+static void put_sent(struct assembly *assembly, uint32_t i)
+{
+    put_unit(assembly, JUMP_FORWARD, 1);
+    put_unit(assembly, SEND, argument_of_sent(assembly, i));
+}
+
 static void put_instruction(struct assembly *assembly, uint32_t i)
 {
     const struct probe_instruction *instruction = &assembly->plan.instructions[i];
@@ -247,6 +266,8 @@ static void put_instruction(struct assembly *assembly, uint32_t i)
                                                 .is_quiet = instruction->is_quiet});
     if (instruction->leaves)
         put_probe(assembly, (struct probe_line){.line = instruction->line, .when = PROBE_LEAVE});
+    if (instruction->is_sent)
+        put_sent(assembly, i);
     if (instruction->counts && !instruction->detour)
         put_probe(assembly, (struct probe_line){.line = plan->instructions[instruction->target].line,
                                                 .when = PROBE_ALWAYS});
@@ -397,7 +418,9 @@ static void make_lines(struct assembly *assembly)
     assembly->line = assembly->source->first_line;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct probe_instruction *instruction = &plan->instructions[i];
-        add_lines(assembly, positions[i].at - positions[i].entry, line_alone(instruction->line));
+        add_lines(assembly, positions[i].at - positions[i].entry,
+                  instruction->begins ? assembly->source->places[instruction->first]
+                                      : line_alone(instruction->line));
         add_lines(assembly, positions[i].width, assembly->source->places[instruction->first]);
         add_lines(assembly, positions[i].end - positions[i].at - positions[i].width,
                   line_alone(instruction->line));
@@ -482,6 +505,14 @@ static void make_handlers(struct assembly *assembly)
 
 /* ---- all of it ---- */
 
+static bool is_in_reach(const struct assembly *assembly)
+{
+    bool is = true;
+    for (uint32_t i = 0; i < assembly->plan.count; i++)
+        is = is && !(assembly->plan.instructions[i].is_sent && argument_of_sent(assembly, i) > UINT8_MAX);
+    return is;
+}
+
 static bool assemble(struct assembly *assembly)
 {
     const struct probe_plan *plan = &assembly->plan;
@@ -492,6 +523,8 @@ static bool assemble(struct assembly *assembly)
     if (!assembly->positions || !made->probes)
         return false;
     settle(assembly);
+    if (!is_in_reach(assembly))
+        return false;
     for (uint32_t i = 0; i < plan->count; i++)
         put_instruction(assembly, i);
     for (uint32_t i = 0; i < plan->count; i++)

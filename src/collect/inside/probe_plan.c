@@ -142,6 +142,8 @@ static bool find_calls(struct probe_plan *plan)
     for (uint32_t i = 0; plan->minor >= 11 && i < plan->count; i++) {
         struct probe_instruction *instruction = &plan->instructions[i];
         instruction->leaves = instruction->opcode == RETURN || instruction->opcode == YIELD;
+        instruction->is_sent =
+            instruction->opcode == YIELD && i > 0 && plan->instructions[i - 1].opcode == SEND;
         instruction->goes_on = instruction->opcode == RESUME && plan->beginning != PROBE_PLAN_NONE;
         instruction->begins = instruction->opcode == RESUME && plan->beginning == PROBE_PLAN_NONE;
         makes_generator |= instruction->opcode == RETURN_GENERATOR;

@@ -62,6 +62,7 @@ struct probe_instruction {
     bool begins;   /* 3.11: a call begins here; the probe stands before it */
     bool goes_on;  /* 3.11: or goes on; the probe stands behind it */
     bool leaves;   /* 3.11: or pauses or ends */
+    bool is_sent;  /* 3.11: pauses for another generator, by the instruction before it */
 };
 
 struct probe_plan {
