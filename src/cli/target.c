@@ -124,8 +124,8 @@ static bool has_python_suffix(const char *path)
 
 static int refuse_content(const char *path, enum content content, struct err *err)
 {
-    return err_set(err, "%s is %s, not a Python program; to follow what it starts: sonde trace -- %s", path,
-                   content == CONTENT_BINARY ? "a binary file" : "a script of another language", path);
+    return err_set(err, "%s is %s, not a Python program; to follow what it starts, put -- before it", path,
+                   content == CONTENT_BINARY ? "a binary file" : "a script of another language");
 }
 
 /* A program with its own interpreter line runs under that interpreter, as it would from the shell. */
