@@ -14,8 +14,9 @@ static uint64_t call_cost_ns(const struct arena *arena)
 {
     static const uint8_t costs_ns[] = {
         [9] = 25, [10] = 40, [11] = 110, [12] = 40, [13] = 40, [14] = 40, [15] = 40};
+    const uint64_t log_ns = arena->limits.log_words ? 10 : 0; /* of both words of a call */
     uint32_t minor = arena->python >> 16 & 0xff;
-    return minor < sizeof costs_ns ? costs_ns[minor] : 40;
+    return (minor < sizeof costs_ns ? costs_ns[minor] : 40) + log_ns;
 }
 
 static void add_native(struct sample_native_counts *sum, const struct sample_native_counts *counts)
