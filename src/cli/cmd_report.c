@@ -322,7 +322,10 @@ static struct terminal terminal_for(const struct values *values)
 static int report_one(const struct values *values, struct recording *recording, const char *name,
                       struct bytes *out, struct err *err)
 {
-    struct report_options report = {.terminal = terminal_for(values), .name = name};
+    struct report_options report = {.terminal = terminal_for(values),
+                                    .name = name,
+                                    .modules = values->part.modules.items,
+                                    .module_count = values->part.modules.count};
     if (native_stacks_name(recording, values->internals, err) < 0)
         return -1;
     if (!values->csv && !values->json && sources_load(recording, report.name) < 0)

@@ -199,7 +199,7 @@ static int put_origin(const struct recording *recording, const struct functions 
     uint64_t wall = wall_ns(recording);
     if (wall)
         bytes_putf(line, ", %s from start to end", quantity_duration((double)wall).text);
-    bool is_all = tree_selection_is_all(&options->selection);
+    bool is_all = tree_selection_is_all(&options->selection) && !options->module_count;
     if (is_all && !series_is_all(recording) && series_text_put_short(recording, line, err) < 0)
         return -1;
     if (is_all)
@@ -209,6 +209,8 @@ static int put_origin(const struct recording *recording, const struct functions 
         bytes_putf(line, "; only process %" PRIu64, recording->processes[options->selection.process].pid);
     if (options->selection.thread)
         bytes_putf(line, "; only thread %" PRIu64, recording->threads[options->selection.thread].tid);
+    for (size_t i = 0; i < options->module_count; i++)
+        bytes_putf(line, "%s %s", i ? " or" : "; only through", options->modules[i]);
     return 0;
 }
 

@@ -18,12 +18,21 @@ struct bytes;
 struct err;
 struct recording;
 
-enum report_view { REPORT_TABLE, REPORT_CALLERS, REPORT_CALLEES, REPORT_TREE, REPORT_BOTTOM_UP, REPORT_REGIONS };
+enum report_view {
+    REPORT_TABLE,
+    REPORT_CALLERS,
+    REPORT_CALLEES,
+    REPORT_TREE,
+    REPORT_BOTTOM_UP,
+    REPORT_REGIONS
+};
 
 /* A zeroed struct is the plain report: functions by internal time, the first REPORT_TEXT_LIMIT of them. */
 struct report_options {
     const char *name; /* of the file, for the heading; NULL = none */
     struct selection selection;
+    const char *const *modules; /* that stacks were chosen by, for the heading */
+    size_t module_count;
     enum report_view view;
     enum group_by by;
     enum label_paths paths;

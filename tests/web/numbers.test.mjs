@@ -118,7 +118,8 @@ for (const [name, make] of Object.entries(RECORDINGS))
 /** A share as the page writes it. */
 function percentText(part, whole) {
   const percent = (100 * part) / whole;
-  if (percent !== 0 && percent < 0.005) return "< 0.01 %";
+  if (percent === 0) return "0 %";
+  if (percent < 0.005) return "< 0.01 %";
   return `${percent.toFixed(percent >= 99.95 ? 0 : percent >= 9.995 ? 1 : 2)} %`;
 }
 

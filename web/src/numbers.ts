@@ -50,7 +50,8 @@ export function bytes(value: Amount): string {
 export function perCent(share: Share): string {
   if (Number.isNaN(share)) return "–";
   const percent = 100 * share;
-  if (percent !== 0 && Math.abs(percent) < 0.005) return "< 0.01 %";
+  if (percent === 0) return "0 %";
+  if (Math.abs(percent) < 0.005) return "< 0.01 %";
   return `${digits(percent)} %`;
 }
 

@@ -268,10 +268,18 @@ function stepKey({ key }: KeyboardEvent): boolean {
   return key in STEPS;
 }
 
-function Change({ pair, difference, row, style }: { pair: Pair; difference: Difference; row: number; style: RowStyle }): JSX.Element {
+interface ChangeProps {
+  pair: Pair;
+  difference: Difference;
+  row: number;
+  /** Of which the bars are: the largest change. */
+  largest: number;
+  style: RowStyle;
+}
+
+function Change({ pair, difference, row, largest, style }: ChangeProps): JSX.Element {
   const [before, after] = [difference.beforeCode[row], difference.afterCode[row]];
   const change = (byTotal.value ? difference.total : difference.self).change[row];
-  const largest = Math.max(difference.wholeBefore, difference.wholeAfter, 1);
   const side = change < 0 ? "faster" : change > 0 ? "slower" : "";
   const codes = before ? pair.before.codes : pair.after.codes;
   const isChosen = isSelected(difference, row);
@@ -306,6 +314,8 @@ function Change({ pair, difference, row, style }: { pair: Pair; difference: Diff
 function Changes({ pair, difference }: { pair: Pair; difference: Difference }): JSX.Element {
   const order = useMemo(() => orderOf(pair, difference), [difference, columns.value, sortColumn.value, search.value]);
   const focus = order.findIndex((row) => isSelected(difference, row));
+  const { change } = byTotal.value ? difference.total : difference.self;
+  const largest = useMemo(() => change.reduce((most, value) => Math.max(most, Math.abs(value)), 1), [change]);
   step = (by) => {
     const at = focus < 0 ? (by > 0 ? 0 : order.length - 1) : Math.min(order.length - 1, Math.max(0, focus + by));
     if (order.length) select(pair, difference, order[at]);
@@ -334,7 +344,7 @@ function Changes({ pair, difference }: { pair: Pair; difference: Difference }): 
         height={ROW}
         focus={focus}
         label="functions"
-        row={(index, style) => <Change pair={pair} difference={difference} row={order[index]} style={style} />}
+        row={(index, style) => <Change pair={pair} difference={difference} row={order[index]} largest={largest} style={style} />}
       />
     </div>
   );

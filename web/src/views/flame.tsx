@@ -211,7 +211,7 @@ export function Nothing({ recording }: { recording: Recording }): JSX.Element {
   return (
     <p class="hint empty">
       {narrowed
-        ? "Nothing was recorded in this selection. Esc shows the whole."
+        ? `${modules.value.length ? "No stack passes through the chosen modules" : "Nothing was recorded in this selection"}. Esc shows the whole.`
         : `${recording.summary.name} holds no stacks. Record some: sonde record SCRIPT`}
     </p>
   );
