@@ -14,7 +14,6 @@ PYOP2_PRINT_SUMMARY=1) prints the table when the program ends, of MPI ranks the 
 """
 
 import functools
-import inspect
 import os
 import sys
 from time import perf_counter
@@ -43,6 +42,8 @@ def timed_function(name=None):
 def _timed(function, name):
     if not timers_on:
         return function
+    import inspect  # which takes longer to import than all else here
+
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
