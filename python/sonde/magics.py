@@ -93,7 +93,7 @@ def run_statement(profiler, function, *arguments):
 
 
 def add_functions(shell, names, add, shown=str):
-    """Has each function that is named in the session added. ``shown``: how a name is written that means nothing."""
+    """Has each function that is named in the session added; ``shown`` writes a name that means nothing."""
     for name in names:
         try:
             add(eval(name, shell.user_global_ns, shell.user_ns))
