@@ -7,6 +7,7 @@
 
 #include "collect/agent/heap_area.h"
 #include "collect/agent/heap_blocks.h"
+#include "collect/agent/own_memory.h"
 #include "collect/recorder/heap_order.h"
 #include "collect/recorder/heap_paths.h"
 #include "collect/recorder/loss_notes.h"
@@ -39,7 +40,8 @@ struct heap_drain {
     struct heap_order order;
     uint64_t logged_ns; /* time of the last event that was written */
     uint32_t counter;   /* "heap" */
-    uint32_t *stack_of; /* by record: its stack below, plus 1; 0 = not yet */
+    /* By record: its stack below, plus 1; 0 = not yet. From the kernel, so that nothing of it stays when a process ends. */
+    uint32_t *stack_of;
     struct drained_stack *stacks;
     uint32_t stack_count, stack_capacity;
     struct map stack_index; /* (node, thread, allocator) → stack */
@@ -71,7 +73,7 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     drain->writer = writer;
     drain->process = process;
     drain->order.view = drain->view;
-    drain->stack_of = calloc(drain->view.limits.records, sizeof *drain->stack_of);
+    drain->stack_of = own_memory_map(drain->view.limits.records * sizeof *drain->stack_of);
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
     add_counter(drain);
@@ -86,7 +88,8 @@ void heap_drain_free(struct heap_drain *drain)
     if (!drain)
         return;
     heap_paths_clear(&drain->paths);
-    free(drain->stack_of);
+    if (drain->stack_of)
+        own_memory_unmap(drain->stack_of, drain->view.limits.records * sizeof *drain->stack_of);
     free(drain->stacks);
     map_clear(&drain->stack_index);
     free(drain);

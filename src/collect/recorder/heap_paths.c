@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/agent/own_memory.h"
 #include "collect/recorder/native_merge.h"
 #include "store/writer.h"
 
@@ -22,14 +23,15 @@ bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view
 {
     struct heap_area *area = view->area;
     *paths = (struct heap_paths){.view = *view, .writer = writer, .process = process};
-    paths->nodes = calloc(view->limits.nodes, sizeof *paths->nodes);
+    paths->nodes = own_memory_map(view->limits.nodes * sizeof *paths->nodes);
     return code_names_init(&paths->code_names, &area->codes, writer, area->python) && paths->nodes;
 }
 
 void heap_paths_clear(struct heap_paths *paths)
 {
     code_names_clear(&paths->code_names);
-    free(paths->nodes);
+    if (paths->nodes)
+        own_memory_unmap(paths->nodes, paths->view.limits.nodes * sizeof *paths->nodes);
     free(paths->merging);
     *paths = (struct heap_paths){0};
 }
