@@ -16,7 +16,6 @@ import pytest
 
 LISTED = 3  # functions of a test, in the summary
 BEGUN_ANEW = "SONDE_PYTEST"  # set in the environment until pytest has seen it
-MODES = ("trace", "record", "line", "mem")
 
 # What the summary says of a test: an amount that it is sorted by, and lines.
 Row = collections.namedtuple("Row", "amount test details")
@@ -223,12 +222,12 @@ def begin(config):
         begin_anew(config)
 
 
-def free_path(path):
-    """The path, or one like it that is not taken."""
-    for number in range(2, 1 << 20):
-        if not path.exists():
-            break
-        path = path.with_name(f"{path.name[: -len('.sonde')]}.{number}.sonde")
+def free_path(folder, name):
+    """The recording of that name, or of one like it that is not taken."""
+    path, number = folder / (name + ".sonde"), 1
+    while path.exists():
+        number += 1
+        path = folder / f"{name}.{number}.sonde"
     return path
 
 
@@ -252,11 +251,13 @@ class Profiling:
         """Where a recording goes: of one test, in a folder, or of all."""
         if test:
             self.base.mkdir(parents=True, exist_ok=True)
-            return free_path(self.base / (re.sub(r"[^\w.\[\]-]+", "_", test)[-150:] + ".sonde"))
+            return free_path(self.base, re.sub(r"[^\w.\[\]-]+", "_", test)[-150:])
         name = self.base.stem if self.base.suffix == ".sonde" else self.base.name
         if self.worker:
             name += "." + self.worker["workerid"]
-        return self.base.with_name(name + ".sonde")
+        if self.config.getoption("sonde_output"):
+            return self.base.with_name(name + ".sonde")
+        return free_path(self.base.parent, name)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item):

@@ -240,13 +240,63 @@ PLACES = {  # options: calls of inner and of between
 }
 
 
-@pytest.mark.parametrize("options", PLACES, ids=" ".join)
-def test_start_and_stop(launch, options):
+def check_place(launch, options):
     path = launch.write("prog.py", PHASES)
     done = launch.traced(path, trace=options)
     assert (done.returncode, done.stderr) == (0, b"")
     calls = calls_of(launch)
     assert (calls.get("inner", 0), calls.get("between", 0)) == PLACES[options]
+
+
+def test_start_and_stop(launch):
+    check_place(launch, next(iter(PLACES)))
+
+
+@pytest.mark.parametrize("options", list(PLACES)[1:], ids=" ".join)
+def test_places(modern_launch, options):
+    check_place(modern_launch, options)
+
+
+def test_zones_without_the_lock(launch):
+    """A thread in C says where it is while it does not hold the GIL: the main thread takes it up soon."""
+    program = """
+        import ctypes, time, sonde
+
+        class Zones(ctypes.Structure):  # the beginning of struct sonde_zones
+            _fields_ = [("version", ctypes.c_uint32), ("recording", ctypes.c_uint32)]
+            _fields_ += [(name, ctypes.c_void_p) for name in ("name", "begin", "end")]
+
+        zones = Zones.in_dll(ctypes.CDLL(None), "sonde_zones")
+        arguments = (ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t)
+        name = ctypes.CFUNCTYPE(ctypes.c_uint32, *arguments)(zones.name)
+        begin, end = (ctypes.CFUNCTYPE(None, ctypes.c_uint32)(each) for each in (zones.begin, zones.end))
+        native = name(1, b"native", 6)
+
+        def inside():
+            pass
+
+        def outside():
+            pass
+
+        def settle():
+            for _ in range(1000):
+                time.sleep(0)
+
+        outside()
+        begin(native)
+        settle()
+        inside()
+        end(native)
+        settle()
+        outside()
+    """
+    path = launch.write("prog.py", program)
+    done = launch.traced(path, trace=["--start-at", "native", "--stop-at", "native"])
+    if b"No module named '_ctypes'" in done.stderr:
+        pytest.skip("this Python has no ctypes")
+    assert (done.returncode, done.stderr) == (0, b"")
+    calls = calls_of(launch)
+    assert calls["inside"] == 1 and "outside" not in calls
 
 
 def test_first_times_are_skipped(launch):
@@ -274,10 +324,10 @@ SWITCHED = """
             sum(range(100))
 
     def inside():
-        spin(0.15)
+        spin(0.1)
 
     def outside():
-        spin(0.15)
+        spin(0.1)
 
     kept = []
     outside()
@@ -286,6 +336,7 @@ SWITCHED = """
         with sonde.Profiler():
             inside()
             kept.append(bytearray(size << 20))
+        outside()
         outside()
         kept.append(bytearray(40 << 20))
 """
@@ -320,7 +371,7 @@ def test_samples_of_the_part(launch, clock):
     found = names_on_stacks(tables)
     assert found["inside"] > 50 and "outside" not in found
     weight_ns = sum(tables["samples"]["weight_ns"])
-    assert weight_ns < 2 * 300e6 or clock == "wall"  # CPU time of the part, not of the whole
+    assert weight_ns < 450e6 or clock == "wall"  # CPU time of the part; of the whole it is 500 ms at least
 
 
 def test_lines_by_name_of_the_part(launch):

@@ -50,6 +50,15 @@ CALLS = {1: 1, 2: 3, 3: 5, 4: 9, 5: 15, 7: 41, 9: 109}  # of fib, to find that o
 
 @pytest.fixture
 def suite(launch):
+    return prepared(launch)
+
+
+@pytest.fixture
+def modern_suite(modern_launch):
+    return prepared(modern_launch)
+
+
+def prepared(launch):
     python, why = launch.python.peer_environment(["pytest"])
     if not python:
         pytest.skip(why)
@@ -109,11 +118,11 @@ def test_fixtures_choose_what_is_recorded(suite):
     assert {"test_some.py::test_with_fixture", "test_some.py::TestOfUnittest::test_method"} <= regions
 
 
-def test_whole_run_without_pytest_itself(suite):
-    done = suite.run([*suite.tracer(), "--", *suite.pytest])
-    assert outcomes(done) == outcomes(plain(suite))
-    assert fib_calls(suite) == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
-    assert not files_of_library(read(suite.folder / "out.sonde"))
+def test_whole_run_without_pytest_itself(modern_suite):
+    done = modern_suite.run([*modern_suite.tracer(), "--", *modern_suite.pytest])
+    assert outcomes(done) == outcomes(plain(modern_suite))
+    assert fib_calls(modern_suite) == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
+    assert not files_of_library(read(modern_suite.folder / "out.sonde"))
 
 
 def test_calls_of_tests(suite):
@@ -125,27 +134,28 @@ def test_calls_of_tests(suite):
     assert failure_of(done) == failure_of(without)
     assert fib_calls(suite, "all.sonde") == sum(CALLS[n] for n in (7, 5, 3, 9, 4, 2))
     assert "sonde report all.sonde" in text
+    assert not files_of_library(read(suite.folder / "all.sonde"))
     summary = text.partition("slowest tests, and their functions")[2]
     of_nine = summary.partition("test_some.py::test_of_several[9]\n")[2].partition("test_some.py::")[0]
     assert re.search(r"109 calls  fib \(.*prog.py:1\)", of_nine), summary
 
 
-def test_a_recording_for_each_test(suite):
-    done = plain(suite, "--sonde=trace", "--sonde-per-test", "--sonde-output", "each")
-    files = sorted(path.name for path in (suite.folder / "each").iterdir())
+def test_a_recording_for_each_test(modern_suite):
+    done = plain(modern_suite, "--sonde=trace", "--sonde-per-test", "--sonde-output", "each")
+    files = sorted(path.name for path in (modern_suite.folder / "each").iterdir())
     assert len(files) == 7 and "test_some.py_test_of_several[9].sonde" in files
-    assert fib_calls(suite, "each/test_some.py_test_of_several[9].sonde") == CALLS[9]
+    assert fib_calls(modern_suite, "each/test_some.py_test_of_several[9].sonde") == CALLS[9]
     assert b"7 recordings in each" in done.stdout
-    done = plain(suite, "--sonde=mem", "--sonde-per-test", "--sonde-output", "memory", "-k", "memory")
+    done = plain(modern_suite, "--sonde=mem", "--sonde-per-test", "--sonde-output", "memory", "-k", "memory")
     assert re.search(rb"6\.\d+ MiB  test_some.py::test_memory\n +6\.0 MiB  keep \(.*prog.py:5\)", done.stdout)
 
 
 @pytest.mark.parametrize("mode", ["record", "mem"])
-def test_pytest_begins_anew(suite, mode):
-    without = plain(suite)
-    done = plain(suite, f"--sonde={mode}", "--sonde-output", "out.sonde")
+def test_pytest_begins_anew(modern_suite, mode):
+    without = plain(modern_suite)
+    done = plain(modern_suite, f"--sonde={mode}", "--sonde-output", "out.sonde")
     assert done.returncode == 1 and outcomes(done) == outcomes(without), done.stderr
-    tables = read(suite.folder / "out.sonde")
+    tables = read(modern_suite.folder / "out.sonde")
     assert tables["meta"]["mode"] == mode
     names = {tables["strings"][name] for name in tables["codes"]["name"]}
     if mode == "mem":

@@ -26,8 +26,8 @@ static struct {
     bool skips;        /* this time */
     bool is_recording; /* now */
     struct place start, stop;
-    bool ends;             /* at `stop` */
-    int (*has_lock)(void); /* the calling thread */
+    bool ends;                             /* at `stop` */
+    PyThreadState *(*current_state)(void); /* of the thread that holds the lock; NULL = none */
 } partial;
 
 static bool is_between(void)
@@ -85,6 +85,13 @@ static int take_up(void *unused)
     return 0;
 }
 
+/* PyGILState_Check says so always, once there are subinterpreters. */
+static bool has_lock(void)
+{
+    PyThreadState *state = partial.current_state ? partial.current_state() : NULL;
+    return state && state == PyGILState_GetThisThreadState();
+}
+
 /* Whether this pass was the one. */
 static bool pass(struct place *place, uint32_t kind, uint32_t name)
 {
@@ -102,7 +109,7 @@ static void passed(uint32_t kind, uint32_t name)
     bool started = pass(&partial.start, kind, name), stopped = pass(&partial.stop, kind, name);
     if (!started && !stopped)
         return;
-    if (partial.has_lock && partial.has_lock())
+    if (has_lock())
         update();
     else
         Py_AddPendingCall(take_up, NULL);
@@ -133,7 +140,9 @@ static void find_places(const struct session *session)
     if (session->stop_at)
         parse(&partial.stop, session->stop_at, EVENT_END);
     partial.ends = session->stop_at;
-    *(void **)&partial.has_lock = interpreter_find("PyGILState_Check");
+    *(void **)&partial.current_state = interpreter_find("_PyThreadState_UncheckedGet");
+    if (!partial.current_state)
+        *(void **)&partial.current_state = interpreter_find("PyThreadState_GetUnchecked");
     if (session->start_at || session->stop_at)
         partial.agent->watch_zones(passed);
 }
