@@ -2,9 +2,11 @@
 
 import shutil
 import subprocess
+from collections import Counter
 
 import interpreters
 import pytest
+from conftest import read
 from event_rows import Events
 
 INCLUDE = interpreters.REPOSITORY / "include"
@@ -202,7 +204,7 @@ def test_python_and_native_zones_nest(launch):
     program = shutil.copy(EXAMPLES / "smooth.py", launch.folder / "smooth.py")
     output = launch.folder / "out.sonde"
     words = [launch.sonde, "record", "--quiet", "-o", output, "--", launch.python.executable, "-c"]
-    code = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2], run_name='__main__')"
+    code = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2], {}, '__main__')"
     done = launch.run([*words, code, interpreters.package_folder(), program])
     assert done.returncode == 0, done.stderr.decode()
     sweeps = [int(line.split()[3]) for line in done.stdout.decode().splitlines()]
@@ -220,3 +222,44 @@ def test_python_and_native_zones_nest(launch):
     assert len(events.values("change")) == sum(sweeps)
     assert len(events.marks) == 5
     assert events.meta["program.cells"] == "20000"
+
+
+FAST_PROGRAM = """
+#include <signal.h>
+#include <unistd.h>
+#include <sonde/zones.h>
+
+/* Its recorder is stopped meanwhile: nobody empties the ring. */
+int main(void)
+{
+    SONDE_ZONE("main");
+    kill(getppid(), SIGSTOP);
+    for (int i = 0; i < 400000; i++) {
+        SONDE_ZONE("outer");
+        SONDE_ZONE("inner");
+    }
+    SONDE_MESSAGE("too late", NULL);
+    kill(getppid(), SIGCONT);
+    return 7;
+}
+"""
+
+
+def test_a_full_ring_loses_whole_regions(sonde, tmp_path):
+    """The program does not wait. What is left out is left out from begin to end, and counted."""
+    program = build(tmp_path, "gcc", "program.c", FAST_PROGRAM, "-std=gnu11")
+    words = [sonde, "record", "--quiet", "-o", tmp_path / "out.sonde", "--", program]
+    # In a session of its own: nobody else is told that it was stopped.
+    assert subprocess.run(words, start_new_session=True, timeout=60).returncode == 7
+    recording = read(tmp_path / "out.sonde")
+    notes = recording["notes"]
+    lost = {recording["strings"][text]: count for text, count in zip(notes["text"], notes["count"])}
+    names = [recording["strings"][name] for name in recording["regions"]["name"]]
+    begun = Counter(names[region] for region in recording["region_events"]["region"] if region)
+    ended = Counter(names[region] for region in recording["region_events"]["ends"] if region)
+    assert begun == ended
+    assert begun["main"] == 1 and begun["outer"] >= begun["inner"] > 1000
+    left_out = lost["regions left out because they came faster than they could be written"]
+    assert sum(begun.values()) + left_out == 800001
+    assert sum(count for text, count in lost.items() if text.startswith("marks, values")) == 1
+    assert len(recording["marks"]["time_ns"]) == 0
