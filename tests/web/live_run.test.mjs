@@ -122,6 +122,7 @@ test("live: a page that was there first sees a run begin, is cut off and comes b
   const viewer = await harness.serve(`:${wire.port}`);
   const page = await harness.open(viewer, { hash: "#view=table", network: true, ready: ".connection" });
   assert.match(await words(page), /^waiting for a program at/);
+  assert.doesNotMatch(await page.locator("header .facts").innerText(), /being recorded/);
 
   const run = new Run(harness, "live_first", port);
   await isShown(page, "base");

@@ -22,7 +22,7 @@ type OpenFiles = (files: Iterable<File>) => void;
 function headline(summary: Summary): string {
   const parts = [];
   const { meta } = summary;
-  if (summary.live) parts.push("being recorded");
+  if (summary.live && !summary.state) parts.push("being recorded");
   if (summary.duration_ns > 0) parts.push(time(summary.duration_ns));
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
   if (summary.overhead_ns > 0) parts.push(`overhead ${perCent(summary.overhead_share)}`);

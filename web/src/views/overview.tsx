@@ -58,11 +58,13 @@ function FindingLine({ finding, summary }: { finding: Finding; summary: Summary 
   );
 }
 
+/** One that is still being made has not been closed, which is no fault of it. */
 function Findings({ summary }: { summary: Summary }): JSX.Element {
-  if (!summary.findings.length) return <p>Nothing stands out.</p>;
+  const found = summary.findings.filter(({ topic }) => !(summary.live && topic === "damage"));
+  if (!found.length) return <p>Nothing stands out.</p>;
   return (
     <ol class="findings">
-      {summary.findings.map((finding) => (
+      {found.map((finding) => (
         <li key={finding.text}>
           <FindingLine finding={finding} summary={summary} />
         </li>
@@ -168,7 +170,7 @@ function quality(summary: Summary): Fact[] {
 }
 
 function damageWords({ damage, live, meta }: Summary): string {
-  if (live) return "still being written: this page follows it";
+  if (live) return "not yet whole: this page follows it";
   const words = [];
   if (damage.damaged_chunks) words.push(`${count(damage.damaged_chunks)} chunks are damaged and left out`);
   if (damage.orphaned_rows) words.push(`${count(damage.orphaned_rows)} rows name things that were lost with them`);
@@ -292,7 +294,7 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
   const why = through
     ? "No stack passes through the chosen modules."
     : live
-    ? "Nothing has been recorded yet; this page follows the file."
+    ? "Nothing has been recorded yet; what comes is shown here."
     : sampled && !idle.value
       ? "Every sample found its thread idle: it waited, and did not compute."
       : threads.length
