@@ -212,7 +212,7 @@ static const struct option options[] = {
      "timeline, "
      "in `sonde export -f chrome`, and in all tables of a part of the time (--range)."},
     {"timeline-limit", 0, OPTION_SIZE, "BYTES", offsetof(struct values, timeline_limit), NULL,
-     "What single calls may take in the recording (default 128M, 4 to 6 bytes a call). From half of it on "
+     "What single calls may take in the recording (default 128M, 1 to 4 bytes a call). From half of it on "
      "the "
      "shortest calls are left out, then longer ones; when it is full, all. Counts and times in tables stay "
      "exact, "
