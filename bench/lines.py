@@ -7,8 +7,8 @@ Each round runs every tool once, one after the other, and of all rounds the best
 the machine disturbs all alike. The clock is the work program's own (bench/line_work.py). "far lines" are
 beyond line 256, where the numbers of lines are objects that must be made; in "calls" one line in six calls a
 function. "not chosen" is a function that is not timed, where another is: its share of full speed; with one
-call in six lines, and with nothing but calls. "empty" is a trace function in C that does nothing: what tracing
-costs at least before 3.12, where sonde has probes in the byte code instead.
+call in six lines, and with nothing but calls. "empty" is a trace function in C that does nothing: what
+tracing costs at least before 3.12, where sonde has probes in the byte code instead.
 """
 
 import argparse

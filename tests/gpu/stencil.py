@@ -1,4 +1,4 @@
-"""A program with a few kernels in functions that tests/gpu/marks.json marks; and ranges of torch's and cupy's own."""
+"""A program with a few kernels in functions that marks.json marks; and ranges of torch's and cupy's own."""
 
 import sys
 import threading
