@@ -106,6 +106,14 @@ int interpreter_init(char *why, size_t why_bytes)
     return -1;
 }
 
+PyObject *interpreter_attribute(PyObject *object, const char *name)
+{
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *value = text ? PyObject_GetAttr(object, text) : NULL;
+    Py_XDECREF(text);
+    return value;
+}
+
 PyObject *interpreter_utf8(PyObject *text)
 {
     PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape") : NULL;

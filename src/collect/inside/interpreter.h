@@ -98,6 +98,9 @@ static inline bool interpreter_only_makes_generator(void *frame, PyObject *code)
     return (flags & (0x20 | 0x80 | 0x200)) && owner == 0;
 }
 
+/* As PyObject_GetAttrString, but with one str for each name: the interpreter remembers what it looked up by the address of
+ * that, and would keep many alive. */
+PyObject *interpreter_attribute(PyObject *object, const char *name);
 /* A UTF-8 copy of a str (surrogates escaped) as a bytes object; NULL, without an exception, on failure. */
 PyObject *interpreter_utf8(PyObject *text);
 

@@ -96,8 +96,8 @@ static void look_at_code_of(PyObject *object, const char *name_of_code, const ch
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *code = PyObject_GetAttrString(object, name_of_code);
-    PyObject *globals = PyObject_GetAttrString(object, name_of_globals);
+    PyObject *code = interpreter_attribute(object, name_of_code);
+    PyObject *globals = interpreter_attribute(object, name_of_globals);
     if (code && globals && Py_TYPE(code) == interpreter.code_type && !line_codes_find(code))
         line_session_look(code, globals);
     Py_XDECREF(globals);
@@ -178,7 +178,7 @@ void line_discovery_catch_up(void)
 /* The table's row of a built-in function that is called as expected. */
 static PyMethodDef *find_method(PyObject *module, const char *name, int flags)
 {
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *function = module ? interpreter_attribute(module, name) : NULL;
     PyMethodDef *definition = NULL;
     if (function && PyCFunction_Check(function) && PyCFunction_GetFlags(function) == flags)
         definition = ((struct method_object *)function)->definition;
@@ -189,7 +189,7 @@ static PyMethodDef *find_method(PyObject *module, const char *name, int flags)
 
 static PyGetSetDef *find_attribute(PyTypeObject *type, const char *name)
 {
-    PyObject *space = PyObject_GetAttrString((PyObject *)type, "__dict__");
+    PyObject *space = interpreter_attribute((PyObject *)type, "__dict__");
     PyObject *descriptor = space ? PyMapping_GetItemString(space, name) : NULL;
     PyGetSetDef *definition = NULL;
     if (descriptor && Py_TYPE(descriptor) == &PyGetSetDescr_Type)
@@ -233,11 +233,11 @@ static bool change_tables(void)
     return true;
 }
 
-bool line_discovery_begin(void)
+bool line_discovery_begin(bool looks)
 {
     static bool tried;
     if (!tried && interpreter.minor == 11)
-        works = change_tables() && look_at_all();
+        works = change_tables() && (!looks || look_at_all());
     if (!tried && works)
         await_main(true);
     tried = true;

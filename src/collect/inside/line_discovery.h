@@ -11,8 +11,9 @@
 
 #include "collect/inside/interpreter.h"
 
-/* Looks at all functions that there are. Whether all that come will be told of; again: nothing more happens. */
-bool line_discovery_begin(void);
+/* Looks at all functions that there are, if any are looked for. Whether all that come will be told of; again: nothing more
+ * happens. */
+bool line_discovery_begin(bool looks);
 
 /* Nothing was looked at while the hook was away for a time: what came meanwhile is looked at now. */
 void line_discovery_catch_up(void);

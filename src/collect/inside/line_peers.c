@@ -17,7 +17,7 @@ static bool ends_with(PyObject *text, const char *ending)
 
 static bool has_text(PyObject *object, const char *name, const char *ending)
 {
-    PyObject *text = PyObject_GetAttrString(object, name);
+    PyObject *text = interpreter_attribute(object, name);
     bool has = ends_with(text, ending);
     Py_XDECREF(text);
     PyErr_Clear();
@@ -53,8 +53,8 @@ static void hand_over(void)
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules ? PyDict_GetItemString(modules, "line_profiler.explicit_profiler") : NULL;
     PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *theirs = module ? PyObject_GetAttrString(module, "profile") : NULL;
-    PyObject *ours = builtins && theirs ? PyObject_GetAttrString(builtins, "profile") : NULL;
+    PyObject *theirs = module ? interpreter_attribute(module, "profile") : NULL;
+    PyObject *ours = builtins && theirs ? interpreter_attribute(builtins, "profile") : NULL;
     PyObject *done = ours ? PyObject_CallMethod(theirs, "_kernprof_overwrite", "O", ours) : NULL;
     Py_XDECREF(done);
     Py_XDECREF(ours);
@@ -68,7 +68,7 @@ static PyObject *give_ours(PyObject *self, PyObject *arguments, PyObject *names)
 {
     (void)self, (void)arguments, (void)names;
     PyObject *builtins = PyImport_ImportModule("builtins");
-    PyObject *ours = builtins ? PyObject_GetAttrString(builtins, "profile") : NULL;
+    PyObject *ours = builtins ? interpreter_attribute(builtins, "profile") : NULL;
     Py_XDECREF(builtins);
     return ours;
 }

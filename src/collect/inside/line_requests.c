@@ -13,7 +13,7 @@ static bool found[ARENA_REQUESTS];
 
 static PyObject *utf8_of(PyObject *code, const char *name)
 {
-    PyObject *value = PyObject_GetAttrString(code, name);
+    PyObject *value = interpreter_attribute(code, name);
     PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
     Py_XDECREF(value);
     PyErr_Clear();
@@ -23,7 +23,7 @@ static PyObject *utf8_of(PyObject *code, const char *name)
 static uint64_t request_of(PyObject *code)
 {
     PyObject *file = utf8_of(code, "co_filename"), *name = utf8_of(code, "co_name");
-    PyObject *line = PyObject_GetAttrString(code, "co_firstlineno");
+    PyObject *line = interpreter_attribute(code, "co_firstlineno");
     uint64_t request = 0;
     if (file && name && line)
         request =

@@ -255,7 +255,8 @@ static int start(char *why, size_t why_bytes)
         return -1;
     if (agent->session->hot)
         line_requests_begin(agent, arena);
-    is_told_of_code = line_discovery_begin();
+    is_told_of_code =
+        line_discovery_begin(agent->session->line_target_count > 0 || agent->session->all_lines);
     return begin_events(why, why_bytes);
 }
 

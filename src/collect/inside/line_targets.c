@@ -99,7 +99,7 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
 {
     if (!has_line(code, line) || line_codes_is_comprehension(code))
         return false;
-    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    PyObject *constants = interpreter_attribute(code, "co_consts");
     bool inner = false;
     for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
         PyObject *constant = PyTuple_GetItem(constants, i);
@@ -116,7 +116,7 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
 static bool is_body(PyObject *code)
 {
     enum { NEWLOCALS = 2 };
-    PyObject *flags = PyObject_GetAttrString(code, "co_flags");
+    PyObject *flags = interpreter_attribute(code, "co_flags");
     bool body = flags && !(PyLong_AsLong(flags) & NEWLOCALS);
     Py_XDECREF(flags);
     PyErr_Clear();
@@ -147,7 +147,7 @@ static bool matches_filter(const struct subject *subject)
 
 static PyObject *text_of(PyObject *object, const char *name)
 {
-    PyObject *value = PyObject_GetAttrString(object, name);
+    PyObject *value = interpreter_attribute(object, name);
     PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
     Py_XDECREF(value);
     PyErr_Clear();
@@ -195,7 +195,7 @@ struct looking {
 /* `prefix` is what the qualified names of what lies in the code begin with. */
 static void look_through(const struct looking *looking, PyObject *code, const char *prefix)
 {
-    PyObject *constants = PyObject_GetAttrString(code, "co_consts");
+    PyObject *constants = interpreter_attribute(code, "co_consts");
     for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
         PyObject *constant = PyTuple_GetItem(constants, i);
         PyObject *name = is_code(constant, code) ? text_of(constant, "co_name") : NULL;
