@@ -523,3 +523,68 @@ def test_full_disk(modern_launch):
     info = launch.run([launch.sonde, "info", "--json", "out.sonde"])
     assert info.returncode == 0 and not info.stderr
     assert len(read(launch.folder / "out.sonde")["samples"]["node"]) > 100
+
+
+# What a library does that follows the program's files: it takes memory in every call, of the thread that it thinks it is.
+FOLLOWER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void take(void)
+{
+    void *taken[40];
+    for (int i = 0; i < 40; i++)
+        taken[i] = malloc(16 + 16 * (i % 8));
+    for (int i = 0; i < 40; i++)
+        free(taken[i]);
+}
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+int close(int fd) { take(); return REAL(close)(fd); }
+ssize_t read(int fd, void *to, size_t size) { take(); return REAL(read)(fd, to, size); }
+ssize_t pread(int fd, void *to, size_t size, off_t at) { take(); return REAL(pread)(fd, to, size, at); }
+ssize_t pread64(int fd, void *to, size_t size, off_t at) { take(); return REAL(pread64)(fd, to, size, at); }
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int mode = va_arg(rest, int);
+    va_end(rest);
+    take();
+    return REAL(open)(path, flags, mode);
+}
+int open64(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int mode = va_arg(rest, int);
+    va_end(rest);
+    take();
+    return REAL(open64)(path, flags, mode);
+}
+"""
+
+
+def test_a_library_that_follows_files(modern_launch):
+    """ncu's, Darshan's: the sampler, which shares the program's memory, must not come by it."""
+    source, library = modern_launch.folder / "follower.c", modern_launch.folder / "follower.so"
+    source.write_text(FOLLOWER)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", source, "-o", library, "-ldl"], check=True)
+    program = """
+import threading, time
+end = time.perf_counter() + 2
+def born(): return [bytes(100) for _ in range(200)]
+while time.perf_counter() < end:
+    for thread in [threading.Thread(target=born) for _ in range(4)]:
+        thread.start()
+        thread.join()
+print("done")
+"""
+    output = modern_launch.folder / "out.sonde"
+    words = [modern_launch.sonde, "record", "--quiet", "-r", "5000", "-o", output, "--"]
+    words += [modern_launch.python.executable, "-c", program]
+    done = modern_launch.run(words, environment={"LD_PRELOAD": str(library)})
+    assert (done.returncode, done.stdout) == (0, b"done\n"), done.stderr.decode()
+    assert len(read(output)["samples"]["node"]) > 100

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collect/agent/own_calls.h"
 #include "collect/agent/own_stack.h"
 #include "python/asyncio.h"
 #include "unwind/elf_image.h"
@@ -44,11 +45,11 @@ static uint64_t find_in_bytes(const void *data, size_t size)
 
 static uint64_t find_in(const char *path, uint64_t bias)
 {
-    int fd = own_stack_open_file(path);
+    int fd = own_calls_open(path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
     void *data = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     if (fd >= 0)
-        close(fd);
+        own_calls_close(fd);
     if (data == MAP_FAILED)
         return 0;
     uint64_t address = find_in_bytes(data, (size_t)size);

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/agent/own_calls.h"
 #include "python/memory.h"
 
 enum { REGISTER_RSP = 7, REGISTER_PC = 16 };
@@ -189,10 +190,10 @@ static bool read_registers(uint32_t pid, uint32_t tid, struct walk_native_regist
 {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
-    int fd = own_stack_open_file(path);
-    long size = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
+    int fd = own_calls_open(path, O_RDONLY | O_CLOEXEC);
+    long size = fd >= 0 ? own_calls_read(fd, text, sizeof text - 1) : 0;
     if (fd >= 0)
-        syscall(SYS_close, fd);
+        own_calls_close(fd);
     text[size > 0 ? size : 0] = '\0';
     char *last = strrchr(text, ' ');
     if (!last)

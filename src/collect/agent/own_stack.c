@@ -6,14 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/agent/own_calls.h"
+
 struct range {
     uint64_t low, high;
 };
-
-int own_stack_open_file(const char *path)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-}
 
 /* Eats "START-END …" a byte at a time; true at the end of a line's two numbers. */
 struct line_scan {
@@ -38,13 +35,13 @@ static bool find_mapping(uint64_t address, struct range *found)
 {
     char text[1024];
     struct line_scan line = {0};
-    int fd = own_stack_open_file("/proc/self/maps");
+    int fd = own_calls_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     bool done = false;
-    for (long size; fd >= 0 && !done && (size = syscall(SYS_read, fd, text, sizeof text)) > 0;)
+    for (long size; fd >= 0 && !done && (size = own_calls_read(fd, text, sizeof text)) > 0;)
         for (long at = 0; at < size && !done; at++)
             done = scan(&line, text[at]) && address >= line.number[0] && address < line.number[1];
     if (fd >= 0)
-        syscall(SYS_close, fd);
+        own_calls_close(fd);
     *found = (struct range){line.number[0], line.number[1]};
     return done;
 }

@@ -19,7 +19,5 @@ struct own_stack {
 
 /* Whether the calling thread, which was interrupted with this stack pointer, stands on its own stack. */
 bool own_stack_holds(struct own_stack *stack, uint64_t stack_pointer);
-/* Opens a file for reading without the C library, which may be in the middle of anything. */
-int own_stack_open_file(const char *path);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "collect/agent/asyncio_table.h"
 #include "collect/agent/native_watch.h"
+#include "collect/agent/own_calls.h"
 #include "collect/agent/own_signal.h"
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
@@ -355,7 +356,7 @@ static int run_sampler(void *unused)
     (void)unused;
     if (syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
         for (int fd = 0; fd < 65536; fd++)
-            close(fd);
+            own_calls_close(fd);
     prctl(PR_SET_NAME, "sonde-sampler");
     struct task_folder folder;
     thread_watch_ask_for_short_turns();

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/agent/own_calls.h"
+
 #define CALL_FD_BELOW                                                                                        \
     512 /* descriptors are few; with many threads the one that can be done without is left out */
 
@@ -24,7 +26,7 @@ static int open_file(uint32_t pid, uint32_t tid, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/task/%u/%s", pid, tid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return own_calls_open(path, O_RDONLY | O_CLOEXEC);
 }
 
 bool task_list_open(struct task *task, uint32_t pid, uint32_t tid)
@@ -45,18 +47,18 @@ bool task_list_open(struct task *task, uint32_t pid, uint32_t tid)
 void task_list_close(struct task *task)
 {
     if (task->times_fd >= 0)
-        close(task->times_fd);
+        own_calls_close(task->times_fd);
     if (task->state_fd >= 0)
-        close(task->state_fd);
+        own_calls_close(task->state_fd);
     if (task->call_fd >= 0)
-        close(task->call_fd);
+        own_calls_close(task->call_fd);
     *task = (struct task){.times_fd = -1, .state_fd = -1, .call_fd = -1};
 }
 
 bool task_list_times(const struct task *task, struct task_times *times)
 {
     char text[128];
-    ssize_t size = pread(task->times_fd, text, sizeof text - 1, 0);
+    ssize_t size = own_calls_pread(task->times_fd, text, sizeof text - 1);
     if (size <= 0)
         return false;
     text[size] = '\0';
@@ -70,7 +72,7 @@ bool task_list_times(const struct task *task, struct task_times *times)
 /* "TID (NAME) STATE …"; the name may hold anything. */
 static ssize_t read_stat(const struct task *task, char *text, size_t bytes)
 {
-    ssize_t size = pread(task->state_fd, text, bytes - 1, 0);
+    ssize_t size = own_calls_pread(task->state_fd, text, bytes - 1);
     text[size > 0 ? size : 0] = '\0';
     return size;
 }
@@ -88,10 +90,10 @@ char task_list_state(const struct task *task)
 bool task_list_runs(struct task *task)
 {
     char first;
-    if (task->call_fd >= 0 && pread(task->call_fd, &first, 1, 0) == 1)
+    if (task->call_fd >= 0 && own_calls_pread(task->call_fd, &first, 1) == 1)
         return first == 'r';
     if (task->call_fd >= 0 && errno != ESRCH) { /* not to be read without the right to trace */
-        close(task->call_fd);
+        own_calls_close(task->call_fd);
         task->call_fd = -1;
     }
     return task_list_state(task) == 'R';
@@ -101,9 +103,9 @@ bool task_list_runs(struct task *task)
 static bool read_status(const struct task *task, uint32_t pid, char *text, size_t bytes)
 {
     int fd = open_file(pid, task->tid, "status");
-    ssize_t size = fd >= 0 ? read(fd, text, bytes - 1) : -1;
+    ssize_t size = fd >= 0 ? own_calls_read(fd, text, bytes - 1) : -1;
     if (fd >= 0)
-        close(fd);
+        own_calls_close(fd);
     text[size > 0 ? size : 0] = '\0';
     return size > 0;
 }
@@ -153,7 +155,7 @@ bool task_list_open_folder(struct task_folder *folder, uint32_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/task", pid);
-    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder->fd = own_calls_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     folder->at = folder->size = 0;
     return folder->fd >= 0;
 }
@@ -168,13 +170,13 @@ uint32_t task_list_count(const struct task_folder *folder)
 void task_list_close_folder(struct task_folder *folder)
 {
     if (folder->fd >= 0)
-        close(folder->fd);
+        own_calls_close(folder->fd);
     folder->fd = -1;
 }
 
 void task_list_rewind(struct task_folder *folder)
 {
-    lseek(folder->fd, 0, SEEK_SET);
+    own_calls_rewind(folder->fd);
     folder->at = folder->size = 0;
 }
 
