@@ -27,7 +27,7 @@ struct writer_options {
     writer_sink *sink;
     void *context;             /* for sink */
     writer_compress *compress; /* NULL = raw payloads */
-    uint32_t rank_number;      /* 1 plus the rank of all processes that do not say theirs; 0 = they have none */
+    uint32_t rank_number; /* 1 plus the rank of all processes that do not say theirs; 0 = they have none */
 };
 
 /* NULL when memory ran out or the sink refused the file header. */

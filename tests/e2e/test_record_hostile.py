@@ -525,7 +525,7 @@ def test_full_disk(modern_launch):
     assert len(read(launch.folder / "out.sonde")["samples"]["node"]) > 100
 
 
-# What a library does that follows the program's files: it takes memory in every call, of the thread that it thinks it is.
+# What a library does that follows the program's files: it takes memory in every call.
 FOLLOWER = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
