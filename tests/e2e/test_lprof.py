@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import pickle
 import shutil
 import subprocess
@@ -92,12 +93,17 @@ def sonde_does(sonde, folder, *arguments):
     return done.stdout
 
 
+def rounded(text):
+    """Numbers too long for their column have one digit in older releases, three in newer ones and in ours."""
+    return re.sub(r" +(\d(?:\.\d+)?e\+\d+)", lambda found: f" {float(found[1]):.1g}", text)
+
+
 def test_prints_what_line_profiler_prints(sonde, release, tmp_path):
     release.profile(tmp_path, "lined.lprof")
     for options in ([], ["-z"], ["-u", "1e-9"], ["-zmu", "1e-3"]):
         theirs = release.show(tmp_path, "-t", *options, "lined.lprof")
         assert "größe" in theirs and ("never" in theirs) != ("z" in "".join(options))
-        assert report(sonde, tmp_path, *options, "lined.lprof") == theirs
+        assert rounded(report(sonde, tmp_path, *options, "lined.lprof")) == rounded(theirs)
 
 
 def test_finds_the_end_of_functions_as_line_profiler_does(sonde, tmp_path):

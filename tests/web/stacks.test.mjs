@@ -38,6 +38,7 @@ async function rowNames(page, row, steps = 16) {
   const box = await page.locator("main canvas").first().boundingBox();
   for (let step = 0; step < steps; step++) {
     await page.mouse.move(box.x + ((step + 0.5) / steps) * box.width, box.y + row * 20 + 10);
+    await settled(page);
     const name = await page.evaluate(() => document.querySelector(".status b")?.textContent ?? "");
     if (name && name !== names.at(-1)) names.push(name);
   }
