@@ -1,9 +1,11 @@
-// The keyboard. A view may listen for more through `viewKeys`.
+// The keyboard. A view may listen for more through `takeKeys`.
+
+import { signal } from "@preact/signals";
+import { useLayoutEffect } from "preact/hooks";
 
 import { selectMatch } from "./functions";
 import { fold, idle, modules, own, percent, range, recording, region, search, selected, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
-import { signal } from "@preact/signals";
 
 export interface Key {
   keys: string;
@@ -29,8 +31,23 @@ export const KEYS: Key[] = [
 
 export const helpShown = signal(false);
 
-/** What the shown view does with a key; true = it was for it. */
-export const viewKeys = signal<((event: KeyboardEvent) => boolean) | null>(null);
+/** What a view does with a key; true = it was for it. */
+type Taker = (event: KeyboardEvent) => boolean;
+
+let taker: Taker | null = null;
+
+/** A view gets the keys, until it calls what this gives. The next one may have them by then: views end when they like. */
+export function takeKeys(take: Taker): () => void {
+  taker = take;
+  return () => {
+    if (taker === take) taker = null;
+  };
+}
+
+/** While a view is there, it gets the keys: from the moment it can be seen. */
+export function useViewKeys(take: Taker, inputs: readonly unknown[]): void {
+  useLayoutEffect(() => takeKeys(take), inputs);
+}
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
@@ -71,7 +88,7 @@ function onKey(event: KeyboardEvent): void {
   }
   const chosen = VIEWS["1234567890".indexOf(event.key)];
   if (chosen) view.value = chosen.name;
-  else if (!(helpShown.value && event.key === "Escape") && viewKeys.value?.(event)) event.preventDefault();
+  else if (!(helpShown.value && event.key === "Escape") && taker?.(event)) event.preventDefault();
   else if (ACTIONS[event.key]) {
     ACTIONS[event.key]();
     event.preventDefault();

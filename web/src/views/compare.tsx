@@ -7,7 +7,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pickAmounts, pickShares, type Amount, type Amounts, type Answer, type Share, type Shares } from "../answer";
 import { useAnswer } from "../asking";
 import { css, differenceColor, pixel, textOn } from "../colors";
-import { viewKeys } from "../keys";
+import { takeKeys } from "../keys";
 import { amount, figure, lessWord, moreWord } from "../measure";
 import { functionName, Place, shortName } from "../names";
 import { perCent } from "../numbers";
@@ -181,15 +181,15 @@ function Flame({ pair, difference }: { pair: Pair; difference: Difference }): JS
   useEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
     const off = onPrinting(() => made.draw());
-    viewKeys.value = (event) => {
+    const release = takeKeys((event) => {
       if (event.key === "Escape") return made.leave();
       return stepKey(event) || made.onKey(event);
-    };
+    });
     return () => {
       off();
       made.close();
       showTip(null);
-      viewKeys.value = null;
+      release();
     };
   }, [difference]);
   const drawn = [difference, dark.value, search.value, selected.value, shownIsAfter.value, percent.value];

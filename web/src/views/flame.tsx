@@ -9,7 +9,7 @@ import { useStacks } from "../ask_stacks";
 import { ColorChoice, CutoffChoice, DirectionChoice, FoldChoice, LayoutChoices, Legend, LevelsChoice, OrderChoice } from "../choices";
 import { copyText, stem } from "../files";
 import { foundIn, foundWords } from "../found";
-import { viewKeys } from "../keys";
+import { takeKeys } from "../keys";
 import { amount, countWord } from "../measure";
 import { count, distance, perCent, time } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
@@ -86,14 +86,14 @@ function Canvas({ recording, options: given, label, isTime = false, stacks, name
     const next = new Walk(made, (rectangle) => latest.current.options.onChoose(rectangle));
     pictures.add(made);
     const off = onPrinting(() => made.draw());
-    viewKeys.value = (event) => made.onKey(event) || next.onKey(event) || (latest.current.onKey?.(made, event) ?? false);
+    const release = takeKeys((event) => made.onKey(event) || next.onKey(event) || (latest.current.onKey?.(made, event) ?? false));
     return () => {
       off();
       pictures.delete(made);
       made.close();
       pointed.value = null;
       showTip(null);
-      viewKeys.value = null;
+      release();
     };
   }, [recording.number, selection.value, fold.value]);
   // Read here so that a change of any of them draws again.

@@ -9,7 +9,7 @@ import { useAnswer } from "../asking";
 import { css, heatColor, pixel, textOn } from "../colors";
 import { saveFile, stem } from "../files";
 import { functions, rowOf } from "../functions";
-import { viewKeys } from "../keys";
+import { takeKeys } from "../keys";
 import { layOut, safeSvg } from "../layout";
 import { count } from "../numbers";
 import type { Recording } from "../recording";
@@ -340,10 +340,10 @@ function Drawing({ drawn: { graph, svg }, recording }: { drawn: Drawn; recording
       if (twice && code) showSource(code);
       else if (code) selected.value = code;
     });
-    viewKeys.value = (event) => camera.onKey(event);
+    const release = takeKeys((event) => camera.onKey(event));
     return () => {
       camera.close();
-      viewKeys.value = null;
+      release();
     };
   }, [svg]);
   // Before the next picture, which may be one on paper.

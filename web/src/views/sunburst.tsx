@@ -7,7 +7,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useStacks } from "../ask_stacks";
 import { ColorChoice, CutoffChoice, FoldChoice, Legend, OrderChoice } from "../choices";
 import { stem } from "../files";
-import { viewKeys } from "../keys";
+import { useViewKeys } from "../keys";
 import { amount, figure } from "../measure";
 import { perCent } from "../numbers";
 import type { Recording } from "../recording";
@@ -130,16 +130,12 @@ function Canvas({ recording, stacks, centre, onCentre }: PartsProps): JSX.Elemen
   // Read here so that a change of any of them draws again.
   const drawn = [stacks, centre, dark.value, matches.value, selected.value, color.value, rings.value, cutoff.value];
   useEffect(() => drawing.current?.replace(options, centre), drawn);
-  useEffect(() => {
-    viewKeys.value = (event) => {
-      if (event.key !== "c" || !centre) return onKey(stacks, centre, onCentre, event);
-      void copyStack(recording, stacks, centre).then((words) => (done.value = words));
-      return true;
-    };
-    return () => {
-      viewKeys.value = null;
-    };
-  }, [stacks, centre]);
+  const take = (event: KeyboardEvent) => {
+    if (event.key !== "c" || !centre) return onKey(stacks, centre, onCentre, event);
+    void copyStack(recording, stacks, centre).then((words) => (done.value = words));
+    return true;
+  };
+  useViewKeys(take, [stacks, centre]);
   return (
     <div class="picture">
       <canvas ref={canvas} class="stacks" aria-label="stacks as rings; the list beside has the same as text" />

@@ -2,13 +2,12 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 
 import type { Amount, Amounts, Answer, Share, Shares } from "../answer";
 import { Butterfly } from "../butterfly";
 import { copyText, csv, saveFile, stem } from "../files";
 import { functions, RowsByCode, type Functions } from "../functions";
-import { viewKeys } from "../keys";
+import { useViewKeys } from "../keys";
 import { figure as amountOrShare, inBlocks, memoryMeasure, wholeWords } from "../measure";
 import { functionName, Path, Place, shortName } from "../names";
 import { count } from "../numbers";
@@ -458,12 +457,7 @@ function statusText(table: Functions): string {
 }
 
 export function Table({ recording }: ViewProps): JSX.Element | null {
-  useEffect(() => {
-    viewKeys.value = onKey;
-    return () => {
-      viewKeys.value = null;
-    };
-  }, []);
+  useViewKeys(onKey, []);
   const table = sorted.value?.table;
   if (table?.recording !== recording.number) return null;
   const columns = COLUMNS.filter(({ sampled }) => sampled === undefined || sampled === table.sampled);

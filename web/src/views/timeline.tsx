@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { AXIS } from "../axis";
 import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "../counters";
-import { viewKeys } from "../keys";
+import { takeKeys } from "../keys";
 import { count, distance, perCent, time } from "../numbers";
 import type { Recording } from "../recording";
 import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, range } from "../state";
@@ -142,13 +142,13 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
       range: () => range.peek(),
     }));
     toSight(made.camera);
-    viewKeys.value = (event) => onKey(made, event);
+    const release = takeKeys((event) => onKey(made, event));
     const off = onPrinting(() => made.draw());
     return () => {
       off();
       made.close();
       showTip(null);
-      viewKeys.value = null;
+      release();
     };
   }, [recording.number]);
   useEffect(() => tracks.current!.forget(recording, whole), [recording, idle.value, own.value, modules.value, region.value]);
