@@ -42,6 +42,8 @@ export function depthWithin(layout: Layout, from: number, to: number, level: num
   return Math.max(1, depth);
 }
 
+/** A radius in pixels from which a whole picture takes too long for a frame. */
+const LARGE = 450;
 /** Distances are kept in parts of a pixel, so that edges can be soft. */
 const PARTS = 8;
 
@@ -89,26 +91,34 @@ export class Rings {
     this.measure(width, height);
   }
 
+  /** A quarter is measured, and the others are its mirrors: it takes a while. */
   private measure(width: number, height: number): void {
     this.places = new Uint32Array(width * height);
     this.spans = new Uint32Array(2 * height);
-    for (let y = 0; y < height; y++) {
-      const down = y + 0.5 - height / 2;
-      const half = Math.sqrt(Math.max(0, this.radius ** 2 - down * down));
-      const left = Math.max(0, Math.ceil(width / 2 - half - 0.5));
-      const right = Math.max(left, Math.min(width, Math.ceil(width / 2 + half - 0.5)));
-      this.spans[2 * y] = y * width + left;
-      this.spans[2 * y + 1] = y * width + right;
-      for (let x = left; x < right; x++) this.place(y * width + x, x + 0.5 - width / 2, down);
+    for (let y = 0; y < height / 2; y++) {
+      const up = height / 2 - y - 0.5;
+      const half = Math.sqrt(Math.max(0, this.radius ** 2 - up * up));
+      const right = Math.max(Math.ceil(width / 2), Math.min(width, Math.ceil(width / 2 + half - 0.5)));
+      for (const line of [y, height - 1 - y]) {
+        this.spans[2 * line] = line * width + width - right;
+        this.spans[2 * line + 1] = line * width + right;
+      }
+      for (let x = Math.floor(width / 2); x < right; x++) this.place(x, y, x + 0.5 - width / 2, up);
     }
   }
 
-  private place(at: number, right: number, down: number): void {
-    const distance = Math.round(Math.sqrt(right * right + down * down) * PARTS);
-    // From the top, with the clock.
-    const turned = Math.atan2(right, -down) / FULL;
-    const column = Math.min(this.columns - 1, Math.floor((turned < 0 ? turned + 1 : turned) * this.columns));
-    this.places[at] = ((distance << 16) | column) >>> 0;
+  /** A pixel of the upper right, and its mirrors. The angle is from the top, with the clock, as a part of the whole. */
+  private place(x: number, y: number, right: number, up: number): void {
+    const { width, height } = this.image!;
+    const distance = Math.round(Math.sqrt(right * right + up * up) * PARTS) << 16;
+    const turned = Math.atan2(right, up) / FULL;
+    const put = (at: number, angle: number) =>
+      (this.places[at] = (distance | Math.min(this.columns - 1, Math.floor(angle * this.columns))) >>> 0);
+    const [above, below] = [y * width, (height - 1 - y) * width];
+    put(below + width - 1 - x, 0.5 + turned);
+    put(below + x, 0.5 - turned);
+    put(above + width - 1 - x, 1 - turned);
+    put(above + x, turned);
   }
 
   private centreRadius(): number {
@@ -126,11 +136,11 @@ export class Rings {
     return sight.level + 1 + (distance - centre) / this.ringWidth(sight);
   }
 
-  draw(layout: Layout, sight: Sight, look: RingsLook): void {
+  draw(layout: Layout, sight: Sight, look: RingsLook, moves = false): void {
     this.fit();
     this.paintRings(layout, sight, look);
     this.measureRings(sight);
-    this.paint(look);
+    this.paint(look, moves && this.radius > LARGE);
     if (sight.level !== Math.floor(sight.level)) return;
     const runs: Run[][] = [];
     for (let level = sight.level; level <= sight.level + sight.depth && level + 1 < layout.level.length; level++)
@@ -180,14 +190,19 @@ export class Rings {
     }
   }
 
-  private paint(look: RingsLook): void {
+  /** Of large rings that move only every other line is painted, and the next is the same. */
+  private paint(look: RingsLook, halves: boolean): void {
     const { pixels, places, colors, ring, spans } = this;
     const { background } = look;
     const { width, height } = this.image!;
     const isNew = this.background !== background;
     if (isNew) pixels.fill(background);
     this.background = background;
-    for (let line = 0; line < spans.length; line += 2)
+    for (let line = 0; line < spans.length; line += 2) {
+      if (halves && line % 4) {
+        pixels.copyWithin(spans[line], spans[line] - width, spans[line + 1] - width);
+        continue;
+      }
       for (let at = spans[line], end = spans[line + 1]; at < end; at++) {
         const place = places[at];
         const packed = ring[place >>> 16];
@@ -195,6 +210,7 @@ export class Rings {
         const part = packed >>> 24;
         pixels[at] = part === PARTS || color === background ? color : mixed(color, background, part);
       }
+    }
     const side = Math.ceil(this.radius) + 1;
     const left = Math.max(0, Math.floor(width / 2) - side);
     const top = Math.max(0, Math.floor(height / 2) - side);

@@ -72,9 +72,9 @@ export class Sunburst {
     return { layout: stacks, sight: this.sight, look: look(this.centre), words: words(this.centre), ink: textColor(), size };
   }
 
-  draw(): void {
+  draw(moves = false): void {
     const look = this.options.look(this.centre);
-    this.rings.draw(this.options.stacks, this.sight, look);
+    this.rings.draw(this.options.stacks, this.sight, look, moves);
     this.rings.writeCentre(this.options.words(this.centre), look, this.options.textColor());
   }
 
@@ -95,7 +95,7 @@ export class Sunburst {
         level: between(before.level, target.level),
         depth: between(before.depth, target.depth),
       };
-      this.draw();
+      this.draw(part < 1);
       if (part < 1) this.animation = requestAnimationFrame(step);
     };
     this.animation = requestAnimationFrame(step);
