@@ -103,22 +103,24 @@ export class Rings {
         this.spans[2 * line] = line * width + width - right;
         this.spans[2 * line + 1] = line * width + right;
       }
-      for (let x = Math.floor(width / 2); x < right; x++) this.place(x, y, x + 0.5 - width / 2, up);
+      this.placeLine(y, right, up);
     }
   }
 
-  /** A pixel of the upper right, and its mirrors. The angle is from the top, with the clock, as a part of the whole. */
-  private place(x: number, y: number, right: number, up: number): void {
+  /** Pixels of the upper right, and their mirrors. The angle is from the top, with the clock, as a part of the whole. */
+  private placeLine(y: number, end: number, up: number): void {
+    const { places, columns } = this;
     const { width, height } = this.image!;
-    const distance = Math.round(Math.sqrt(right * right + up * up) * PARTS) << 16;
-    const turned = Math.atan2(right, up) / FULL;
-    const put = (at: number, angle: number) =>
-      (this.places[at] = (distance | Math.min(this.columns - 1, Math.floor(angle * this.columns))) >>> 0);
-    const [above, below] = [y * width, (height - 1 - y) * width];
-    put(below + width - 1 - x, 0.5 + turned);
-    put(below + x, 0.5 - turned);
-    put(above + width - 1 - x, 1 - turned);
-    put(above + x, turned);
+    const [above, below, mirrored] = [y * width, (height - 1 - y) * width, width - 1];
+    for (let x = Math.floor(width / 2); x < end; x++) {
+      const right = x + 0.5 - width / 2;
+      const distance = Math.round(Math.sqrt(right * right + up * up) * PARTS) << 16;
+      const turned = (Math.atan2(right, up) / FULL) * columns;
+      places[below + mirrored - x] = distance | (columns / 2 + turned);
+      places[below + x] = distance | (columns / 2 - turned);
+      places[above + mirrored - x] = distance | Math.min(columns - 1, columns - turned);
+      places[above + x] = distance | turned;
+    }
   }
 
   private centreRadius(): number {
