@@ -189,9 +189,10 @@ export async function settled(page) {
   await page.evaluate(
     () =>
       new Promise((done) => {
+        const rest = () => (document.querySelector("progress.busy") ? look() : done());
         const look = () => {
           if (document.querySelector("progress.busy")) requestAnimationFrame(look);
-          else requestAnimationFrame(() => requestAnimationFrame(done));
+          else requestAnimationFrame(() => requestAnimationFrame(rest));
         };
         look();
       }),
@@ -225,7 +226,12 @@ export async function place(page, share, row, which = 0) {
 
 /** What the line below the picture says of the frame there. */
 export async function pointAt(page, share, row, which = 0) {
-  await page.mouse.move(...(await place(page, share, row, which)));
+  const [x, y] = await place(page, share, row, which);
+  for (let look = 0; look < 50 && !(await page.locator(".status b").count()); look++) {
+    await page.mouse.move(x, y + (look % 2)); // a picture that comes late knows nothing of a mouse that rests
+    await page.waitForTimeout(look * 10);
+  }
+  await page.mouse.move(x, y);
   await page.waitForFunction(() => document.querySelector(".status b"));
   return (await page.locator(".status").innerText()).replaceAll(/\s+/g, " ");
 }
