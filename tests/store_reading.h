@@ -203,6 +203,37 @@ static inline void assert_allocations(const struct recording *recording)
     assert_true(line->heap_bytes == 1000 && line->rss_bytes == 5 << 20);
 }
 
+/* By time, although the later ones were written first; totals are added up. */
+static inline void assert_mpi(const struct recording *recording)
+{
+    assert_int_equal(recording->communicators_count, 2);
+    const struct communicator *world = &recording->communicators[1];
+    assert_true(world->key == UINT64_C(1) << 60 && world->process == 1 && world->size == 2 &&
+                world->rank == 0);
+    assert_string_equal(recording_text(recording, world->name), "MPI_COMM_WORLD");
+    assert_int_equal(recording->clocks_count, 2);
+    const struct clock_row *clock = recording->clocks;
+    assert_true(clock->local_ns == 1000 && clock->reference_ns == -1000 && clock->error_ns == 20);
+    assert_true(clock[1].local_ns == 2000 && clock[1].reference_ns == -5 && clock[1].process == 1);
+    assert_int_equal(recording->messages_count, 2);
+    const struct message_row *sent = &recording->messages[0], *received = &recording->messages[1];
+    assert_true(sent->time_ns == 1200 && sent->posted_ns == 1200 && sent->duration_ns == 50);
+    assert_true(sent->peer == MPI_NOBODY && sent->tag == 7 && sent->call == MPI_CALL_SEND && !sent->received);
+    assert_true(received->time_ns == 1500 && received->posted_ns == 1400 && received->size_bytes == 800);
+    assert_true(received->peer == 1 && received->tag == -1 && received->received && received->node == 2);
+    assert_true(received->thread == 1 && received->communicator == 1 && received->call == MPI_CALL_IRECV);
+    assert_int_equal(recording->collectives_count, 1);
+    const struct collective_row *all = recording->collectives;
+    assert_true(all->time_ns == 1700 && all->number == 3 && all->sent_bytes == 8 &&
+                all->received_bytes == 16);
+    assert_true(all->root == 0 && all->call == MPI_CALL_BCAST && all->node == 2 && all->communicator == 1);
+    assert_int_equal(recording->mpi_totals_count, 2);
+    const struct mpi_total_row *total = recording->mpi_totals;
+    assert_true(total->call == MPI_CALL_SEND && total->count == 2 && total->total_ns == 100);
+    assert_true(total->sent_bytes == 16 && total->received_bytes == 0 && total->peer == 1);
+    assert_true(total[1].call == MPI_CALL_BARRIER && total[1].count == 2 && total[1].peer == MPI_NOBODY);
+}
+
 static inline void assert_data(const struct recording *recording)
 {
     assert_series(recording);
@@ -210,6 +241,7 @@ static inline void assert_data(const struct recording *recording)
     assert_call_events(recording);
     assert_heap(recording);
     assert_allocations(recording);
+    assert_mpi(recording);
     assert_lines(recording);
     assert_int_equal(recording->calls_count, 3);
     assert_int_equal(recording->calls[1].calls, 15);

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "store/mpi_calls.h"
 #include "store/recording.h"
 #include "store/writer.h"
 
@@ -98,6 +99,30 @@ static inline void sample_write_memory(struct writer *writer, uint32_t process, 
     writer_line_memory(writer, &(struct line_memory_row){thread, code, 5, 1, 30, 0, 1000, 4 << 20});
 }
 
+/* A communicator that two processes know, a message, a barrier, and calls added up. */
+static inline void sample_write_mpi(struct writer *writer, uint32_t process, uint32_t thread, uint32_t node)
+{
+    struct communicator world = {.key = UINT64_C(1) << 60,
+                                 .process = process,
+                                 .size = 2,
+                                 .name = sample_text(writer, "MPI_COMM_WORLD")};
+    uint32_t all = writer_communicator(writer, &world);
+    writer_clock(writer, &(struct clock_row){2000, -5, 30, process});
+    writer_clock(writer, &(struct clock_row){1000, -1000, 20, process});
+    writer_message(writer,
+                   &(struct message_row){1500, 100, 1400, 800, thread, node, all, 1, -1, MPI_CALL_IRECV, 1});
+    writer_message(writer,
+                   &(struct message_row){1200, 50, 1200, 8, thread, node, writer_communicator(writer, &world),
+                                         MPI_NOBODY, 7, MPI_CALL_SEND, 0});
+    writer_collective(
+        writer, &(struct collective_row){1700, 40, 1700, 3, 8, 16, thread, node, all, 0, MPI_CALL_BCAST});
+    struct mpi_total_row total = {1, 8, 0, 50, thread, node, all, 1, MPI_CALL_SEND};
+    writer_mpi_total(writer, &total);
+    writer_mpi_total(writer,
+                     &(struct mpi_total_row){2, 0, 0, 7, thread, node, all, MPI_NOBODY, MPI_CALL_BARRIER});
+    writer_mpi_total(writer, &total);
+}
+
 /* main → len; two processes with a thread each; flushed in the middle, so that rows add up. */
 static inline void sample_write(struct writer *writer)
 {
@@ -140,6 +165,7 @@ static inline void sample_write(struct writer *writer)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         writer_sample(writer, &samples[i]);
     sample_write_memory(writer, first, thread, other, below, main_id);
+    sample_write_mpi(writer, first, thread, below);
     writer_function(writer, &(struct flat_function){main_id, 5, 4, 300, 900});
     writer_edge(writer, &(struct flat_edge){main_id, len_id, 15, 15, 20, 20});
     struct note note = {
@@ -267,9 +293,42 @@ static inline bool sample_memory_holds(const struct recording *recording)
     return hold;
 }
 
+static inline bool sample_mpi_holds(const struct recording *recording)
+{
+    bool hold = true;
+    for (uint32_t i = 0; i < recording->communicators_count; i++)
+        hold = hold && recording->communicators[i].process < recording->processes_count &&
+               recording->communicators[i].name < recording->strings.count;
+    for (uint32_t i = 0; i < recording->clocks_count; i++)
+        hold = hold && recording->clocks[i].process &&
+               recording->clocks[i].process < recording->processes_count &&
+               (i == 0 || recording->clocks[i - 1].process <= recording->clocks[i].process);
+    for (uint32_t i = 0; i < recording->messages_count; i++) {
+        const struct message_row *row = &recording->messages[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->communicator < recording->communicators_count && row->call < MPI_CALL_COUNT &&
+               row->posted_ns <= row->time_ns;
+        hold = hold && (i == 0 || row[-1].thread < row->thread ||
+                        (row[-1].thread == row->thread && row[-1].time_ns <= row->time_ns));
+    }
+    for (uint32_t i = 0; i < recording->collectives_count; i++) {
+        const struct collective_row *row = &recording->collectives[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->communicator < recording->communicators_count && row->call < MPI_CALL_COUNT &&
+               row->posted_ns <= row->time_ns && (i == 0 || row[-1].thread <= row->thread);
+    }
+    for (uint32_t i = 0; i < recording->mpi_totals_count; i++) {
+        const struct mpi_total_row *row = &recording->mpi_totals[i];
+        hold = hold && row->thread < recording->threads_count && row->node < recording->nodes_count &&
+               row->communicator < recording->communicators_count && row->call < MPI_CALL_COUNT &&
+               (i == 0 || row[-1].thread <= row->thread);
+    }
+    return hold;
+}
+
 static inline bool sample_rows_hold(const struct recording *recording)
 {
-    bool hold = sample_memory_holds(recording);
+    bool hold = sample_memory_holds(recording) && sample_mpi_holds(recording);
     for (uint32_t i = 0; i < recording->lines_count; i++)
         hold = hold && recording->lines[i].thread < recording->threads_count &&
                recording->lines[i].code < recording->codes_count;

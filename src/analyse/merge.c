@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "store/call_events.h"
 #include "store/memory_rows.h"
+#include "store/mpi_rows.h"
 #include "store/natives.h"
 
 /* Ids of one recording → ids of the result; strings and codes are carried over when first needed. */
@@ -548,7 +549,8 @@ int merge_take(struct merge *merge, struct recording *recording, struct err *err
     if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
         return -1;
     recording_compact_lines(&merge->result);
-    if (memory_rows_order(&merge->result, err) < 0 || call_events_order(&merge->result, err) < 0)
+    if (memory_rows_order(&merge->result, err) < 0 || mpi_rows_order(&merge->result, err) < 0 ||
+        call_events_order(&merge->result, err) < 0)
         return -1;
     if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
         return err_set(err, "out of memory while merging");

@@ -47,3 +47,11 @@ int sort_rows(void *rows, size_t count, size_t size, sort_compare *compare, void
     free(spare);
     return 0;
 }
+
+int sort_rising(void *rows, size_t count, size_t size, sort_compare *compare, struct err *err)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare((char *)rows + (i - 1) * size, (char *)rows + i * size, NULL) > 0)
+            return sort_rows(rows, count, size, compare, NULL, err);
+    return 0;
+}

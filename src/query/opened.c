@@ -9,6 +9,7 @@
 #include "import/formats.h"
 #include "store/call_events.h"
 #include "store/memory_rows.h"
+#include "store/mpi_rows.h"
 
 static struct opened_recording *add_row(struct opened *opened, const char *name, struct err *err)
 {
@@ -121,7 +122,7 @@ int opened_settle(struct opened_recording *row, struct err *err)
     if (row->recording.addresses_count)
         return OPENED_MUST_REPLACE;
     if (recording_order_samples(&row->recording, err) < 0 || memory_rows_order(&row->recording, err) < 0 ||
-        call_events_order(&row->recording, err) < 0)
+        mpi_rows_order(&row->recording, err) < 0 || call_events_order(&row->recording, err) < 0)
         return -1;
     return recording_compact_calls(&row->recording, err);
 }

@@ -142,6 +142,9 @@ static void put_counts(const struct recording *recording, struct json *json)
     json_put_unsigned(json, "series_rows", recording->series_count);
     json_put_unsigned(json, "region_event_rows", recording->region_events_count);
     json_put_unsigned(json, "mark_rows", recording->marks_count);
+    json_put_unsigned(json, "message_rows", recording->messages_count);
+    json_put_unsigned(json, "collective_rows", recording->collectives_count);
+    json_put_unsigned(json, "mpi_total_rows", recording->mpi_totals_count);
     json_put_unsigned(json, "flat_functions", recording->functions_count);
     json_put_unsigned(json, "flat_edges", recording->edges_count);
     json_put_unsigned(json, "source_files", recording->sources_count);

@@ -203,6 +203,10 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->region_events_count || recording->marks_count)
         bytes_putf(out, "  %u begins and ends of regions (%u names), %u marks\n",
                    recording->region_events_count, recording->regions_count - 1, recording->marks_count);
+    if (recording->messages_count || recording->collectives_count || recording->mpi_totals_count)
+        bytes_putf(out, "  %u messages, %u collectives, %u rows of MPI calls in %u communicators\n",
+                   recording->messages_count, recording->collectives_count, recording->mpi_totals_count,
+                   recording->communicators_count - 1);
     if (recording->sources_count) {
         char size[16];
         format_size(recording->source_texts.size, size);

@@ -21,6 +21,7 @@ void decode_clear(struct decode *decode)
     ids_clear(&decode->threads);
     ids_clear(&decode->modules);
     ids_clear(&decode->counters);
+    ids_clear(&decode->communicators);
     ids_clear(&decode->regions);
 }
 
@@ -240,6 +241,20 @@ static enum outcome read_region(struct decode *decode, struct rows *rows, const 
     return define_next(decode, &decode->regions, rows, recording_add_region(decode->recording, &region));
 }
 
+static enum outcome read_communicator(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    uint32_t process = decode_rows_find(&decode->processes, values[0]);
+    struct communicator communicator = {.key = values[1],
+                                        .process = process == IDS_UNKNOWN ? 0 : process,
+                                        .size = (uint32_t)values[2],
+                                        .rank = (uint32_t)values[3],
+                                        .name = (uint32_t)values[4]};
+    if (!may_define(&decode->communicators, rows))
+        return ROW_WRONG;
+    return define_next(decode, &decode->communicators, rows,
+                       recording_add_communicator(decode->recording, &communicator));
+}
+
 /* ---- tables ---- */
 
 /* Columns: u = any number, z = signed, w = at most 32 bits, s = string, d and t = 32 and 64 bits as the
@@ -260,6 +275,8 @@ static const struct table {
     {RECORD_SYMBOLS, "wssww", read_symbol},
     {RECORD_COUNTERS, "sswu", read_counter},
     {RECORD_REGIONS, "ssww", read_region},
+    {RECORD_COMMUNICATORS, "wuwws", read_communicator},
+    {RECORD_CLOCKS, "wuzu", decode_mpi_clock},
     {RECORD_METAS, "ss", decode_data_meta},
     {RECORD_NOTES, "wuus", decode_data_note},
     {RECORD_CALLS, "duu", decode_data_calls},
@@ -273,6 +290,9 @@ static const struct table {
     {RECORD_REGION_EVENTS, "twtww", decode_data_region_event},
     {RECORD_MARKS, "tss", decode_data_mark},
     {RECORD_CALL_EVENTS, "tud", decode_data_call_event},
+    {RECORD_MESSAGES, "tuuuuuwdzw", decode_mpi_message},
+    {RECORD_COLLECTIVES, "tuuuwtuuwd", decode_mpi_collective},
+    {RECORD_MPI_TOTALS, "duwduuuu", decode_mpi_total},
     {RECORD_FUNCTIONS, "duuuu", decode_data_function},
     {RECORD_EDGES, "dwuuuu", decode_data_edge},
 };
@@ -342,6 +362,9 @@ static struct ids *named_by_key(struct decode *decode, uint64_t tag)
     case RECORD_HEAP:
     case RECORD_REGION_EVENTS:
     case RECORD_MARKS:
+    case RECORD_MESSAGES:
+    case RECORD_COLLECTIVES:
+    case RECORD_MPI_TOTALS:
     case RECORD_CALL_EVENTS:
         return &decode->threads;
     case RECORD_ALLOCATIONS:

@@ -19,7 +19,7 @@ struct recording;
 
 struct decode {
     struct recording *recording;
-    struct ids strings, codes, nodes, processes, threads, modules, counters, regions;
+    struct ids strings, codes, nodes, processes, threads, modules, counters, regions, communicators;
     uint32_t calls_compacted, lines_compacted; /* rows left by the last compaction */
     uint32_t meta_rows;
     uint32_t source_rows; /* the same */

@@ -62,5 +62,9 @@ row_reader decode_data_heap;
 row_reader decode_data_heap_size;
 row_reader decode_data_allocation;
 row_reader decode_data_line_memory;
+row_reader decode_mpi_clock;
+row_reader decode_mpi_message;
+row_reader decode_mpi_collective;
+row_reader decode_mpi_total;
 
 #endif

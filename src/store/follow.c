@@ -83,7 +83,7 @@ static bool is_read(uint16_t kind)
     return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_INFO || kind == RECORD_KIND_CALLS ||
            kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES || kind == RECORD_KIND_FLAT ||
            kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_SERIES || kind == RECORD_KIND_EVENTS ||
-           kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
+           kind == RECORD_KIND_MPI || kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
 }
 
 /* The payload ready for decoding, or NULL. */
@@ -287,6 +287,9 @@ void follow_release(struct follow *follow)
     recording->series_count = 0;
     recording->region_events_count = 0;
     recording->marks_count = 0;
+    recording->messages_count = 0;
+    recording->collectives_count = 0;
+    recording->mpi_totals_count = 0;
     recording->call_events_count = 0;
     recording->heap_count = 0;
     recording->heap_sizes_count = 0;

@@ -28,6 +28,8 @@ static const struct {
     [GATHER_SYMBOLS] = {RECORD_SYMBOLS, RECORD_KIND_DEFS, "wssww"},
     [GATHER_COUNTERS] = {RECORD_COUNTERS, RECORD_KIND_DEFS, "sswu"},
     [GATHER_REGIONS] = {RECORD_REGIONS, RECORD_KIND_DEFS, "ssww"},
+    [GATHER_COMMUNICATORS] = {RECORD_COMMUNICATORS, RECORD_KIND_DEFS, "wuwws"},
+    [GATHER_CLOCKS] = {RECORD_CLOCKS, RECORD_KIND_DEFS, "wuzu"},
     [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, "ss"},
     [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, "wuus"},
     [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, "duu"},
@@ -41,6 +43,9 @@ static const struct {
     [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, "twtww"},
     [GATHER_MARKS] = {RECORD_MARKS, RECORD_KIND_EVENTS, "tss"},
     [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, "tud"},
+    [GATHER_MESSAGES] = {RECORD_MESSAGES, RECORD_KIND_MPI, "tuuuuuwdzw"},
+    [GATHER_COLLECTIVES] = {RECORD_COLLECTIVES, RECORD_KIND_MPI, "tuuuwtuuwd"},
+    [GATHER_MPI_TOTALS] = {RECORD_MPI_TOTALS, RECORD_KIND_MPI, "duwduuuu"},
     [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
     [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
     [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, "s"},
@@ -48,9 +53,10 @@ static const struct {
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
-static const uint16_t kinds[] = {
-    RECORD_KIND_DEFS,        RECORD_KIND_INFO,   RECORD_KIND_CALLS,  RECORD_KIND_LINES, RECORD_KIND_SAMPLES,
-    RECORD_KIND_ALLOCATIONS, RECORD_KIND_SERIES, RECORD_KIND_EVENTS, RECORD_KIND_FLAT,  RECORD_KIND_SOURCES};
+static const uint16_t kinds[] = {RECORD_KIND_DEFS,   RECORD_KIND_INFO,    RECORD_KIND_CALLS,
+                                 RECORD_KIND_LINES,  RECORD_KIND_SAMPLES, RECORD_KIND_ALLOCATIONS,
+                                 RECORD_KIND_SERIES, RECORD_KIND_EVENTS,  RECORD_KIND_MPI,
+                                 RECORD_KIND_FLAT,   RECORD_KIND_SOURCES};
 
 static void fail_memory(struct gather *gather)
 {
@@ -164,7 +170,7 @@ static void close_record(struct gather *gather, enum gather_table table)
 static bool is_of_process(uint16_t kind)
 {
     return kind == RECORD_KIND_CALLS || kind == RECORD_KIND_LINES || kind == RECORD_KIND_SAMPLES ||
-           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_EVENTS;
+           kind == RECORD_KIND_ALLOCATIONS || kind == RECORD_KIND_EVENTS || kind == RECORD_KIND_MPI;
 }
 
 int gather_flush(struct gather *gather)

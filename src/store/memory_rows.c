@@ -180,24 +180,16 @@ static int compare_marks(const void *a, const void *b, void *context)
     return 0;
 }
 
-/* Stable, since a region may begin and end in one nanosecond. */
-static int order_stably(void *rows, uint32_t count, size_t size, sort_compare *compare, struct err *err)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (compare((char *)rows + (i - 1) * size, (char *)rows + i * size, NULL) > 0)
-            return sort_rows(rows, count, size, compare, NULL, err);
-    return 0;
-}
-
 int memory_rows_order(struct recording *recording, struct err *err)
 {
     sort(recording->series, recording->series_count, sizeof *recording->series, compare_series);
     sort(recording->heap, recording->heap_count, sizeof *recording->heap, compare_heap);
     add_up_sizes(recording);
     add_up_lines(recording);
-    if (order_stably(recording->region_events, recording->region_events_count,
-                     sizeof *recording->region_events, compare_events, err) < 0 ||
-        order_stably(recording->marks, recording->marks_count, sizeof *recording->marks, compare_marks, err) <
+    /* stable, since a region may begin and end in one nanosecond */
+    if (sort_rising(recording->region_events, recording->region_events_count,
+                    sizeof *recording->region_events, compare_events, err) < 0 ||
+        sort_rising(recording->marks, recording->marks_count, sizeof *recording->marks, compare_marks, err) <
             0)
         return -1;
     return order_allocations(recording, err);

@@ -5,6 +5,7 @@
 #include "store/chunk.h"
 #include "store/follow.h"
 #include "store/memory_rows.h"
+#include "store/mpi_rows.h"
 #include "store/recording.h"
 
 #define RAW_BYTES_MAX ((uint64_t)16 << 30)
@@ -28,6 +29,8 @@ int reader_read(const void *data, size_t size, const char *name, struct recordin
         result = recording_order_samples(recording, err);
     if (result == 0)
         result = memory_rows_order(recording, err);
+    if (result == 0)
+        result = mpi_rows_order(recording, err);
     if (result == 0)
         result = call_events_order(recording, err);
     recording_compact_lines(recording);

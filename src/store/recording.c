@@ -47,6 +47,11 @@ void recording_clear(struct recording *recording)
     free(recording->regions);
     free(recording->region_events);
     free(recording->marks);
+    free(recording->communicators);
+    free(recording->clocks);
+    free(recording->messages);
+    free(recording->collectives);
+    free(recording->mpi_totals);
     free(recording->call_events);
     free(recording->series);
     free(recording->heap);
@@ -83,6 +88,9 @@ static bool make_rows_zero(struct recording *recording)
         return false;
     if (recording->regions_count == 0 &&
         APPEND(recording, regions, (struct region){0}, UINT32_MAX) == UINT32_MAX)
+        return false;
+    if (recording->communicators_count == 0 &&
+        APPEND(recording, communicators, (struct communicator){0}, UINT32_MAX) == UINT32_MAX)
         return false;
     return recording->modules_count ||
            APPEND(recording, modules, (struct module){0}, UINT32_MAX) != UINT32_MAX;
@@ -210,6 +218,33 @@ uint32_t recording_add_allocation(struct recording *recording, const struct allo
 uint32_t recording_add_line_memory(struct recording *recording, const struct line_memory_row *row)
 {
     return APPEND(recording, line_memory, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_communicator(struct recording *recording, const struct communicator *communicator)
+{
+    if (recording->communicators_count == 0 && !make_rows_zero(recording))
+        return 0;
+    return APPEND(recording, communicators, *communicator, 0);
+}
+
+uint32_t recording_add_clock(struct recording *recording, const struct clock_row *row)
+{
+    return APPEND(recording, clocks, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_message(struct recording *recording, const struct message_row *row)
+{
+    return APPEND(recording, messages, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_collective(struct recording *recording, const struct collective_row *row)
+{
+    return APPEND(recording, collectives, *row, UINT32_MAX);
+}
+
+uint32_t recording_add_mpi_total(struct recording *recording, const struct mpi_total_row *row)
+{
+    return APPEND(recording, mpi_totals, *row, UINT32_MAX);
 }
 
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row)

@@ -273,6 +273,58 @@ struct mark_row {
     uint32_t name, text; /* strings; the text may be 0 */
 };
 
+/* A group of ranks that talk to one another, as one process knows it. */
+struct communicator {
+    uint64_t key; /* the same in all ranks that are in it */
+    uint32_t process;
+    uint32_t size, rank; /* how many are in it; which of them the process is */
+    uint32_t name;       /* string: "MPI_COMM_WORLD"; may be 0 */
+};
+/* What the clock of the run (that of its first rank) showed when that of a process showed local_ns. */
+struct clock_row {
+    uint64_t local_ns;
+    int64_t reference_ns;
+    uint64_t error_ns; /* the truth is at most so far away */
+    uint32_t process;
+};
+
+#define MPI_NOBODY UINT32_MAX /* in place of a rank */
+
+/* A message that was sent or received, once for each side. Calls are those of store/mpi_calls.h. */
+struct message_row {
+    uint64_t time_ns, duration_ns; /* of the call that waited for its end: Send, Recv, Wait, ... */
+    uint64_t posted_ns;            /* when Isend, Irecv, ... began; time_ns where one call did all */
+    uint64_t size_bytes;
+    uint32_t thread, node;
+    uint32_t communicator;
+    uint32_t peer; /* rank of the other side in the run (MPI_COMM_WORLD), or MPI_NOBODY */
+    int32_t tag;
+    uint8_t call;     /* enum mpi_call: that which posted it */
+    uint8_t received; /* 0 = sent */
+};
+
+/* A call that all of a communicator take part in. */
+struct collective_row {
+    uint64_t time_ns, duration_ns; /* of the call that waited for its end */
+    uint64_t posted_ns;            /* as in a message */
+    uint64_t number; /* counts the collectives of the communicator, in all ranks alike, from 0 */
+    uint64_t sent_bytes, received_bytes; /* by this rank */
+    uint32_t thread, node;
+    uint32_t communicator;
+    uint32_t root; /* as the peer of a message */
+    uint8_t call;  /* enum mpi_call */
+};
+
+/* All calls of one kind from one stack, added up. At most one row for each (thread, node, call, communicator, peer). */
+struct mpi_total_row {
+    uint64_t count, sent_bytes, received_bytes;
+    uint64_t total_ns;
+    uint32_t thread, node;
+    uint32_t communicator;
+    uint32_t peer; /* of a message; else MPI_NOBODY */
+    uint8_t call;  /* enum mpi_call */
+};
+
 /* Something worth telling: what was lost, refused, switched off. */
 enum note_kind {
     NOTE_LOSS = 1,    /* events or nodes dropped; count says how many */
@@ -355,6 +407,11 @@ struct recording {
     RECORDING_ARRAY(struct heap_size_row, heap_sizes);
     RECORDING_ARRAY(struct allocation_row, allocations); /* by time */
     RECORDING_ARRAY(struct line_memory_row, line_memory);
+    RECORDING_ARRAY(struct communicator, communicators); /* [0] = none */
+    RECORDING_ARRAY(struct clock_row, clocks);           /* by process, then time */
+    RECORDING_ARRAY(struct message_row, messages);       /* by thread, then time */
+    RECORDING_ARRAY(struct collective_row, collectives); /* likewise */
+    RECORDING_ARRAY(struct mpi_total_row, mpi_totals);   /* by thread, node, call, communicator, peer */
     RECORDING_ARRAY(struct flat_function, functions);
     RECORDING_ARRAY(struct flat_edge, edges);
     RECORDING_ARRAY(struct note, notes);
@@ -392,6 +449,11 @@ uint32_t recording_add_heap(struct recording *recording, const struct heap_row *
 uint32_t recording_add_heap_size(struct recording *recording, const struct heap_size_row *row);
 uint32_t recording_add_allocation(struct recording *recording, const struct allocation_row *row);
 uint32_t recording_add_line_memory(struct recording *recording, const struct line_memory_row *row);
+uint32_t recording_add_communicator(struct recording *recording, const struct communicator *communicator);
+uint32_t recording_add_clock(struct recording *recording, const struct clock_row *row);
+uint32_t recording_add_message(struct recording *recording, const struct message_row *row);
+uint32_t recording_add_collective(struct recording *recording, const struct collective_row *row);
+uint32_t recording_add_mpi_total(struct recording *recording, const struct mpi_total_row *row);
 uint32_t recording_add_function(struct recording *recording, const struct flat_function *row);
 uint32_t recording_add_edge(struct recording *recording, const struct flat_edge *row);
 uint32_t recording_add_note(struct recording *recording, const struct note *note);

@@ -10,7 +10,7 @@
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
     struct natives natives; /* of the recording */
-    uint32_t *strings, *codes, *nodes, *modules, *counters, *regions;
+    uint32_t *strings, *codes, *nodes, *modules, *counters, *regions, *communicators;
     uint32_t process_shift, thread_shift;
 };
 
@@ -221,6 +221,42 @@ static void put_regions(struct writer *writer, const struct recording *from, con
     }
 }
 
+static void put_mpi(struct writer *writer, const struct recording *from, const struct translation *to)
+{
+    for (uint32_t id = 1; id < from->communicators_count; id++) {
+        struct communicator communicator = from->communicators[id];
+        communicator.process = shifted(communicator.process, to->process_shift);
+        communicator.name = to->strings[communicator.name];
+        to->communicators[id] = writer_communicator(writer, &communicator);
+    }
+    for (uint32_t i = 0; i < from->clocks_count; i++) {
+        struct clock_row row = from->clocks[i];
+        row.process = shifted(row.process, to->process_shift);
+        writer_clock(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->messages_count; i++) {
+        struct message_row row = from->messages[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        row.communicator = to->communicators[row.communicator];
+        writer_message(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->collectives_count; i++) {
+        struct collective_row row = from->collectives[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        row.communicator = to->communicators[row.communicator];
+        writer_collective(writer, &row);
+    }
+    for (uint32_t i = 0; i < from->mpi_totals_count; i++) {
+        struct mpi_total_row row = from->mpi_totals[i];
+        row.thread = shifted(row.thread, to->thread_shift);
+        row.node = to->nodes[row.node];
+        row.communicator = to->communicators[row.communicator];
+        writer_mpi_total(writer, &row);
+    }
+}
+
 static void put_heap(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t i = 0; i < from->heap_count; i++) {
@@ -260,6 +296,7 @@ static void put_data(struct writer *writer, const struct recording *from, const 
     put_series(writer, from, to);
     put_regions(writer, from, to);
     put_call_events(writer, from, to);
+    put_mpi(writer, from, to);
     put_heap(writer, from, to);
     put_allocations(writer, from, to);
     put_flat(writer, from, to);
@@ -284,11 +321,13 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
         .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
         .counters = calloc((size_t)recording->counters_count + 1, sizeof *to.counters),
         .regions = calloc((size_t)recording->regions_count + 1, sizeof *to.regions),
+        .communicators = calloc((size_t)recording->communicators_count + 1, sizeof *to.communicators),
         .process_shift = writer_known(writer)->processes_count - 1,
         .thread_shift = writer_thread_count(writer),
     };
     int result = -1;
-    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters || !to.regions) {
+    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters || !to.regions ||
+        !to.communicators) {
         err_set(err, "out of memory while writing a recording");
     } else if (natives_init(&to.natives, recording, err) == 0) {
         put_strings(writer, recording, &to);
@@ -306,6 +345,7 @@ int rewrite_recording(struct writer *writer, const struct recording *recording, 
     free(to.modules);
     free(to.counters);
     free(to.regions);
+    free(to.communicators);
     natives_clear(&to.natives);
     return result;
 }

@@ -80,6 +80,12 @@ void writer_region_event(struct writer *writer, const struct region_event_row *r
 void writer_mark(struct writer *writer, const struct mark_row *row); /* likewise */
 /* In any order; in that in which the calls of a thread end a row is smallest. */
 void writer_call_event(struct writer *writer, const struct call_event_row *row);
+/* What the ranks of a run say to one another. Equal communicators give the same id. */
+uint32_t writer_communicator(struct writer *writer, const struct communicator *communicator);
+void writer_clock(struct writer *writer, const struct clock_row *row);
+void writer_message(struct writer *writer, const struct message_row *row);
+void writer_collective(struct writer *writer, const struct collective_row *row);
+void writer_mpi_total(struct writer *writer, const struct mpi_total_row *row); /* adds to earlier rows */
 void writer_heap(struct writer *writer, const struct heap_row *row);
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
 /* A thread's in the order in which they happened, frees too. */
