@@ -18,14 +18,11 @@ import os
 import sys
 from time import perf_counter
 
-from sonde._inside import Timer, reset_timers, timed_region, timers_on
+from sonde._inside import Timer, launched_rank, reset_timers, timed_region, timers_on
 from sonde._inside import timers as _timers
 
 _HEADS = ("Timer", "Total time", "Calls", "Average time")
 _WISHES = ("SONDE_PRINT_SUMMARY", "PYOP2_PRINT_SUMMARY")
-# Where launchers say the rank, in the order of src/cli/rank.c.
-_RANKS = ("SONDE_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID")
-_RANKS += ("SLURM_PROCID", "FLUX_TASK_RANK", "PMIX_RANK")
 
 
 def timed_function(name=None):
@@ -165,11 +162,6 @@ def summary(filename=None):
         writer.writerows((t.name, t.total, t.ncalls, t.average) for t in timers)
 
 
-def _rank():
-    found = (os.environ.get(name, "") for name in _RANKS)
-    return next((int(text) for text in found if text.isdigit()), 0)
-
-
 def _print_at_exit(process):
     if os.getpid() == process and _timers():
         print("**** sonde timings summary ****")
@@ -177,7 +169,7 @@ def _print_at_exit(process):
         sys.stdout.flush()
 
 
-if any(os.environ.get(name, "0") not in {"", "0"} for name in _WISHES) and _rank() == 0:
+if any(os.environ.get(name, "0") not in {"", "0"} for name in _WISHES) and not launched_rank():
     import atexit
 
     atexit.register(_print_at_exit, os.getpid())

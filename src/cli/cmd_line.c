@@ -12,6 +12,7 @@
 #include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
+#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "show/lines_text.h"
 #include "store/recording.h"
@@ -34,7 +35,7 @@ struct values {
     struct part part;
     bool follow;
     struct marks_option marks;
-    const char *module, *code;
+    const char *module, *code, *ranks;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -122,6 +123,7 @@ static int run_line(void *raw, int argc, char **argv)
         .mode = "line",
         .output = values->output,
         .format = values->format,
+        .ranks = values->ranks,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
         .line_functions = &values->functions,
@@ -164,6 +166,7 @@ static const struct option options[] = {
     MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
+    RANKS_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

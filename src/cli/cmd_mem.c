@@ -13,6 +13,7 @@
 #include "cli/mem_lines.h"
 #include "cli/mem_rss.h"
 #include "cli/message.h"
+#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "show/memory_lines_text.h"
 #include "store/recording.h"
@@ -36,7 +37,7 @@ struct values {
     bool follow;
     bool finalize;
     struct marks_option marks;
-    const char *module, *code;
+    const char *module, *code, *ranks;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -121,6 +122,7 @@ static int run_lines(const struct values *values, int argc, char **argv)
     const struct mem_lines_options options = {
         .output = values->output,
         .format = values->format,
+        .ranks = values->ranks,
         .functions = values->functions,
         .stop_at_mb = values->stop_at_mb,
         .precision = values->precision,
@@ -140,6 +142,7 @@ static int watch_size(const struct values *values, uint64_t duration_ns, int arg
 {
     const struct mem_rss_target target = {.output = values->output,
                                           .format = values->format,
+                                          .ranks = values->ranks,
                                           .pid = run_pid(values->pid),
                                           .duration_ns = duration_ns,
                                           .live = values->live,
@@ -168,6 +171,7 @@ static int run_mem(void *raw, int argc, char **argv)
         .mode = "mem",
         .output = values->output,
         .format = values->format,
+        .ranks = values->ranks,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
@@ -232,6 +236,7 @@ static const struct option options[] = {
     MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
+    RANKS_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     MEM_RSS_OPTIONS(struct values, rss),
     PART_OPTIONS(struct values, part, 0),

@@ -10,6 +10,7 @@
 #include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
+#include "cli/ranks_option.h"
 #include "cli/run.h"
 
 struct values {
@@ -25,7 +26,7 @@ struct values {
     bool finalize, internals, async;
     struct part part;
     struct marks_option marks;
-    const char *module, *code;
+    const char *module, *code, *ranks;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -91,6 +92,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .mode = "record",
         .output = values->output,
         .format = values->format,
+        .ranks = values->ranks,
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
         .clock = values->clock,
@@ -170,6 +172,7 @@ static const struct option options[] = {
     MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
+    RANKS_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

@@ -13,6 +13,7 @@
 #include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/part_options.h"
+#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "store/recording.h"
 
@@ -37,7 +38,7 @@ struct values {
     int64_t timeline_limit;
     struct option_list with;
     struct marks_option marks;
-    const char *module, *code;
+    const char *module, *code, *ranks;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -162,6 +163,7 @@ static int run_trace(void *raw, int argc, char **argv)
         .mode = "trace",
         .output = values->output,
         .format = values->format,
+        .ranks = values->ranks,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
@@ -224,6 +226,7 @@ static const struct option options[] = {
     MARKS_OPTIONS(struct values, marks),
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
+    RANKS_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 'p'),
     {0},

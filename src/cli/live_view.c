@@ -16,7 +16,7 @@
 #include "cli/host_address.h"
 #include "cli/live_server.h"
 #include "cli/message.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 
 #define LOOPBACK   "127.0.0.1"
 #define NEWS_NONE  (-1)

@@ -72,6 +72,7 @@ int mem_lines_run(const struct mem_lines_options *options)
         .mode = "line-memory",
         .output = options->output,
         .format = options->format,
+        .ranks = options->ranks,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
         .line_functions = &options->functions,

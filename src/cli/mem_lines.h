@@ -17,6 +17,7 @@ struct marks_option;
 struct mem_lines_options {
     const char *output; /* pattern of the recording; NULL = made up */
     const char *format; /* NULL = by suffix */
+    const char *ranks;  /* as --ranks has them */
     struct option_list functions;
     double stop_at_mb; /* of resident memory, where the debugger is to stop; 0 = nowhere */
     int64_t precision; /* digits in the table */

@@ -62,6 +62,7 @@ int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *targe
         .mode = "mem",
         .output = target->output,
         .format = target->format,
+        .ranks = target->ranks,
         .settings = values->children ? "resident_regions=1\nfollow=1\n" : "resident_regions=1\n",
         .observe = &observe,
         .marks = target->marks,

@@ -22,7 +22,7 @@ struct mem_rss {
 
 /* What it has in common with the rest of the command, checked. */
 struct mem_rss_target {
-    const char *output, *format;
+    const char *output, *format, *ranks;
     uint32_t pid;         /* of a process that runs already; 0 = none */
     uint64_t duration_ns; /* 0 = until the program ends */
     struct live_view_options live;

@@ -14,9 +14,9 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/rank.h"
 #include "cli/folder.h"
 #include "cli/message.h"
-#include "cli/rank.h"
 #include "cli/staged.h"
 #include "import/formats.h"
 
@@ -53,7 +53,11 @@ static void make_run_id(char *run_id)
     localtime_r(&now.tv_sec, &local);
     unsigned fraction = (unsigned)(now.tv_nsec * 1024 / 1000000000);
     size_t used = strftime(run_id, OUTPUT_RUN_ID_SIZE, "%Y%m%d-%H%M%S", &local);
-    snprintf(run_id + used, OUTPUT_RUN_ID_SIZE - used, "-%c%c", digits[fraction / 32], digits[fraction % 32]);
+    int64_t task = rank_array_task();
+    used += (size_t)snprintf(run_id + used, OUTPUT_RUN_ID_SIZE - used, "-%c%c", digits[fraction / 32],
+                             digits[fraction % 32]);
+    if (task >= 0)
+        snprintf(run_id + used, OUTPUT_RUN_ID_SIZE - used, ".task-%" PRId64, task);
 }
 
 void output_context_init(struct output_context *context)
@@ -146,26 +150,48 @@ static void put_default_name(struct bytes *out, const char *program_name, const 
     bytes_putf(out, ".%s%s", context->run_id, suffix);
 }
 
+static int take_path(struct bytes *out, char **path, struct err *err)
+{
+    size_t size;
+    bytes_put_u8(out, 0);
+    if (out->failed)
+        return err_set(err, "the output path is longer than %d characters", PATH_BYTES_MAX);
+    *path = (char *)bytes_take(out, &size);
+    return 0;
+}
+
+int output_expand(const char *pattern, const struct output_context *context, char **path, struct err *err)
+{
+    struct bytes out = {.max = PATH_BYTES_MAX};
+    int result = put_pattern(&out, pattern ? pattern : "", context, err);
+    if (result == 0)
+        result = take_path(&out, path, err);
+    bytes_clear(&out);
+    return result;
+}
+
+static bool names_folder(const char *path)
+{
+    return !*path || folder_is(path) || path[strlen(path) - 1] == '/';
+}
+
 int output_path(const char *pattern, const char *program_name, const char *suffix,
                 const struct output_context *context, char **path, struct err *err)
 {
     struct bytes out = {.max = PATH_BYTES_MAX};
-    int result = pattern ? put_pattern(&out, pattern, context, err) : 0;
-    bytes_put_u8(&out, 0);
-    const char *so_far = out.failed ? "" : (const char *)out.data;
-    if (result == 0 && (!*so_far || folder_is(so_far) || so_far[strlen(so_far) - 1] == '/')) {
-        out.size--;
-        if (out.size && out.data[out.size - 1] != '/')
+    char *given = NULL;
+    int result = output_expand(pattern, context, &given, err);
+    if (result == 0) {
+        size_t size = strlen(given);
+        bytes_put(&out, given, size);
+        if (size && folder_is(given) && given[size - 1] != '/')
             bytes_put_u8(&out, '/');
-        put_default_name(&out, program_name, suffix, context);
-        bytes_put_u8(&out, 0);
+        if (names_folder(given))
+            put_default_name(&out, program_name, suffix, context);
+        result = take_path(&out, path, err);
     }
-    if (result == 0 && out.failed)
-        result = err_set(err, "the output path is longer than %d characters", PATH_BYTES_MAX);
-    size_t size;
-    if (result == 0)
-        *path = (char *)bytes_take(&out, &size);
     bytes_clear(&out);
+    free(given);
     return result;
 }
 
@@ -240,7 +266,7 @@ int output_create(char **path, const struct output_context *context, struct err 
         if (fd < 0)
             err_set_errno(err, "cannot create %s", other);
         else
-            message_note("%s has another writer; this run goes to %s", *path, other);
+            message_warn("%s has another writer; this run goes to %s", *path, other);
         free(*path);
         *path = other;
         return fd;

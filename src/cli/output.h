@@ -13,17 +13,20 @@
 struct bytes;
 struct err;
 
-#define OUTPUT_RUN_ID_SIZE 24
+#define OUTPUT_RUN_ID_SIZE 64
 
 /* Who is writing. Fill it once for a run with output_context_init, so that all its files carry one run id. */
 struct output_context {
-    char run_id[OUTPUT_RUN_ID_SIZE]; /* "20261115-122430-k7": local time; names sort by it */
+    char run_id[OUTPUT_RUN_ID_SIZE]; /* "20261115-122430-k7": local time; names sort by it. Of an array job's
+                                        task with ".task-17" behind it; of ranks, what run_identity says */
     char host[64];                   /* without the domain */
     uint32_t rank;                   /* UINT32_MAX = not a rank; %r then gives 0 */
     uint64_t pid;
 };
 void output_context_init(struct output_context *context);
 
+/* The pattern without its escapes, as a new string. */
+int output_expand(const char *pattern, const struct output_context *context, char **path, struct err *err);
 /* The path that `pattern` stands for, as a new string. NULL or "" = "NAME.<run id>SUFFIX"; a folder = that
  * name in it. NAME is program_name ("dir/x.py" → "x"); the suffix is ".sonde" or another format's. */
 int output_path(const char *pattern, const char *program_name, const char *suffix,

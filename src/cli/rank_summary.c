@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "cli/input.h"
 #include "cli/message.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 #include "show/regions_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"

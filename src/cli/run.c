@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/rank.h"
 #include "cli/finalize.h"
 #include "cli/input.h"
 #include "cli/installation.h"
@@ -22,10 +23,11 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/rank.h"
 #include "cli/rank_summary.h"
+#include "cli/ranks_option.h"
 #include "cli/recording_file.h"
 #include "cli/redact.h"
+#include "cli/run_ranks.h"
 #include "cli/run_totals.h"
 #include "cli/unrecorded.h"
 #include "collect/outside/attach.h"
@@ -43,6 +45,7 @@
 struct making {
     const struct run_options *options;
     struct output_context context;
+    struct run_ranks ranks;
     struct installation installation;
     struct target target;
     struct bytes marks; /* lines for the session */
@@ -61,6 +64,20 @@ struct making {
     int code;      /* of closing; 0 = the target's counts */
 };
 
+/* The path of the result: in the folder of a run of several ranks, or what -o says. */
+static int choose_wanted(struct making *making, char **wanted, struct err *err)
+{
+    const struct run_options *options = making->options;
+    const char *suffix = conversion_suffix(making->format);
+    if (run_ranks_open(&making->ranks, options->output, options->format, making->target.name,
+                       &making->context, err) < 0)
+        return -1;
+    if (!making->ranks.folder.path)
+        return output_path(options->output, making->target.name, suffix, &making->context, wanted, err);
+    *wanted = run_ranks_file(&making->ranks, suffix);
+    return *wanted ? 0 : err_set(err, "out of memory");
+}
+
 /* Where the .sonde file goes, and whether something else is to be made of it. */
 static int choose_paths(struct making *making, struct err *err)
 {
@@ -68,8 +85,7 @@ static int choose_paths(struct making *making, struct err *err)
     const struct conversion_format *sonde = conversion_find("sonde", NULL);
     char *wanted = NULL;
     making->format = options->format ? conversion_find(options->format, NULL) : sonde;
-    if (output_path(options->output, making->target.name, conversion_suffix(making->format), &making->context,
-                    &wanted, err) < 0)
+    if (choose_wanted(making, &wanted, err) < 0)
         return -1;
     making->format = conversion_find(options->format, wanted);
     /* A profile of times may be called .dat as well as one of memory: only `sonde mem` takes the name as mprof's. */
@@ -147,7 +163,8 @@ static void describe_run(struct making *making)
     writer_meta(writer, "command", command ? command : "");
     writer_meta(writer, "started", started);
     writer_meta(writer, "host", making->context.host);
-    writer_meta(writer, "run", making->context.run_id);
+    writer_meta(writer, "run_id", making->context.run_id);
+    run_ranks_describe(&making->ranks, writer);
     describe_clock(writer);
     if (making->options->line_targets && making->options->line_targets[0])
         writer_meta(writer, "line_targets", making->options->line_targets);
@@ -230,6 +247,7 @@ static void close_all(struct making *making)
     recording_file_close(&making->file);
     installation_clear(&making->installation);
     target_clear(&making->target);
+    run_ranks_clear(&making->ranks);
     bytes_clear(&making->marks);
     free(making->result);
 }
@@ -452,6 +470,13 @@ static bool shares_terminal(const struct making *making)
     return !making->options->target.pid && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO));
 }
 
+static void print_rank_summary(const struct making *making)
+{
+    char *pattern = run_ranks_pattern(&making->ranks);
+    rank_summary_print(pattern ? pattern : making->options->output, making->start_s);
+    free(pattern);
+}
+
 static void close_run(struct making *making, bool goes_on)
 {
     progress_wipe();
@@ -460,9 +485,11 @@ static void close_run(struct making *making, bool goes_on)
     making->run->goes_on = goes_on;
     finish(making, making->run);
     live_view_ended(&making->live);
+    run_ranks_hush(&making->ranks);
     making->code = making->run->failed ? 0 : close_recorded(making);
+    run_ranks_tell(&making->ranks, making->run);
     if (making->run->can_be_read && !goes_on)
-        rank_summary_print(making->options->output, making->start_s);
+        print_rank_summary(making);
     if (making->is_spare && !making->live.pid)
         recording_file_remove(&making->file);
     making->closed = true;
@@ -583,6 +610,12 @@ int run_command(const struct run_options *options, run_close *close, const void 
     struct making making = {
         .options = options, .file = {.fd = -1}, .run = &run, .close = close, .values = values};
     struct err err = {0};
+    uint32_t rank = rank_detect().number;
+    bool is_wanted;
+    if (ranks_option_has(options->ranks, rank, &is_wanted, &err) < 0)
+        return message_fail(&err);
+    if (!is_wanted && rank != RANK_NONE && !options->target.pid)
+        return ranks_option_run_plainly(&options->target);
     if (record_run(&making, &err) < 0)
         return message_fail(&err);
     int code = making.code ? making.code : run.failed ? MESSAGE_EXIT_MISTAKE : run_exit_as(run.status);

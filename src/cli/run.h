@@ -25,6 +25,7 @@ struct run_options {
     const char *mode;             /* "trace" */
     const char *output;           /* pattern of the result; NULL = made up */
     const char *format;           /* NULL = by suffix */
+    const char *ranks;            /* those of several that are recorded, as --ranks has them; NULL = all */
     struct conversion conversion; /* how another format is made; which one is found here */
     const char *settings;         /* lines for the session */
     const char *line_targets; /* functions whose lines are timed, in words; NULL or "" = none were named */

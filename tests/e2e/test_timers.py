@@ -1,7 +1,6 @@
 """sonde.Timer, timed_region and the rest with PyOP2's meaning, on every Python, with nothing recording."""
 
 import csv
-import re
 import subprocess
 
 import interpreters
@@ -234,14 +233,6 @@ summary()
         {"SONDE_TIMERS": "0"},
     )
     assert out == "{} 0.0\n"
-
-
-def test_ranks_are_looked_for_where_the_program_looks():
-    page = (interpreters.REPOSITORY / "python/sonde/timers.py").read_text()
-    table = (interpreters.REPOSITORY / "src/cli/rank.c").read_text()
-    theirs = re.findall(r'^    \{"(\w+)",', table, re.MULTILINE)
-    ours = re.findall(r'"(\w+)"', "".join(re.findall(r"^_RANKS .*$", page, re.MULTILINE)))
-    assert ours == ["SONDE_RANK", *theirs]
 
 
 def test_no_other_thread_or_file(modern_launch):

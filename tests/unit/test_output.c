@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/rank.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/rank.h"
 
 const struct command *const sonde_commands[] = {NULL};
 
@@ -214,6 +214,76 @@ static void test_ranks(void **state)
     assert_rank("SLURM_PROCID", "0", "SLURM_STEP_NUM_TASKS", "1", RANK_NONE);
     assert_rank("PMI_RANK", "x", "PMI_SIZE", "2", RANK_NONE);
     assert_rank("PMI_RANK", "-1", "PMI_SIZE", "2", RANK_NONE);
+    assert_rank("PMI_RANK", "", "PMI_SIZE", "2", RANK_NONE);
+    assert_rank("RANK", "3", "WORLD_SIZE", "4", 3);
+    assert_rank("RANK", "3", "WORLD_SIZE", NULL, RANK_NONE); /* anybody may have a variable of that name */
+}
+
+static const char *look_up(const void *environment, const char *name)
+{
+    for (const char *const *at = environment; *at; at += 2) {
+        if (strcmp(at[0], name) == 0)
+            return at[1];
+    }
+    return NULL;
+}
+
+static struct rank found(const char *const *environment)
+{
+    return rank_find(look_up, environment);
+}
+
+/* Of several launchers the innermost is meant. */
+static void test_order_of_launchers(void **state)
+{
+    (void)state;
+    const char *const in_batch_script[] = {
+        "SLURM_PROCID", "0", "SLURM_JOB_ID", "7", "SLURM_NTASKS", "4", "SLURM_LOCALID", "0", NULL};
+    assert_int_equal(found(in_batch_script).number, RANK_NONE);
+    const char *const mpirun_in_slurm[] = {"OMPI_COMM_WORLD_RANK",
+                                           "2",
+                                           "OMPI_COMM_WORLD_SIZE",
+                                           "4",
+                                           "OMPI_COMM_WORLD_LOCAL_RANK",
+                                           "1",
+                                           "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                           "2",
+                                           "SLURM_PROCID",
+                                           "0",
+                                           "SLURM_STEP_NUM_TASKS",
+                                           "2",
+                                           NULL};
+    struct rank rank = found(mpirun_in_slurm);
+    assert_int_equal(rank.number, 2);
+    assert_int_equal(rank.size, 4);
+    assert_int_equal(rank.local, 1);
+    assert_int_equal(rank.local_size, 2);
+    assert_string_equal(rank.launcher->name, "Open MPI");
+    const char *const torchrun_in_srun[] = {"PMI_RANK",
+                                            "1",
+                                            "PMI_SIZE",
+                                            "2",
+                                            "RANK",
+                                            "6",
+                                            "WORLD_SIZE",
+                                            "8",
+                                            "LOCAL_RANK",
+                                            "2",
+                                            "TORCHELASTIC_RUN_ID",
+                                            "none",
+                                            NULL};
+    assert_int_equal(found(torchrun_in_srun).number, 6);
+    const char *const srun_with_pmix[] = {"PMIX_RANK", "1", "SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS",
+                                          "3",         NULL};
+    assert_int_equal(found(srun_with_pmix).size, 3);
+    const char *const of_user[] = {"SONDE_RANK", "9", "PMI_RANK", "1", "PMI_SIZE", "2", NULL};
+    assert_int_equal(found(of_user).number, 9);
+    const char *const switched_off[] = {"SONDE_RANK", "0",        "SONDE_SIZE", "1", "PMI_RANK",
+                                        "1",          "PMI_SIZE", "2",          NULL};
+    assert_int_equal(found(switched_off).number, RANK_NONE);
+    const char *const above_size[] = {"PMI_RANK", "5", "PMI_SIZE", "2", NULL};
+    assert_int_equal(found(above_size).number, 5);
+    assert_int_equal(found(above_size).size, 0);
 }
 
 static int make_folder(void **state)
@@ -240,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_only_recordings_are_replaced),
         cmocka_unit_test(test_places_that_cannot_be_written),
         cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_order_of_launchers),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 #include "base/clock.h"
+#include "base/rank.h"
 #include "collect/inside/context_place.h"
 #include "collect/inside/events.h"
 
@@ -509,6 +510,17 @@ static PyObject *reset_timers(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* For the first rank alone to print the summary of the end. */
+static PyObject *launched_rank(PyObject *module, PyObject *unused)
+{
+    uint32_t number = rank_detect().number;
+    (void)module;
+    (void)unused;
+    if (number == RANK_NONE)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(number);
+}
+
 int timers_add(PyObject *module)
 {
     static PyMethodDef functions[] = {
@@ -516,6 +528,8 @@ int timers_add(PyObject *module)
          "timed_region(name): a context manager whose time the timer of that name counts."},
         {"timers", listed_timers, METH_NOARGS, "{name: Timer} of those that were used."},
         {"reset_timers", reset_timers, METH_NOARGS, "Forget all timers."},
+        {"launched_rank", launched_rank, METH_NOARGS,
+         "This process's rank as its launcher (mpirun, srun, torchrun) says; None when it is no rank."},
         {NULL, NULL, 0, NULL},
     };
     const char *wanted = getenv("SONDE_TIMERS");

@@ -1,0 +1,102 @@
+#include "cli/run_ranks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "store/writer.h"
+
+static int open_folder(struct run_ranks *ranks, const char *output, const char *program_name,
+                       const struct output_context *context, struct err *err)
+{
+    char *wanted = NULL, *otherwise = NULL;
+    int result = output_expand(output, context, &wanted, err);
+    if (result == 0)
+        result = output_path(NULL, program_name, "", context, &otherwise, err);
+    if (result == 0)
+        result = run_folder_open(&ranks->folder, wanted, otherwise, &ranks->rank, &ranks->identity, err);
+    free(wanted);
+    free(otherwise);
+    return result;
+}
+
+int run_ranks_open(struct run_ranks *ranks, const char *output, const char *format, const char *program_name,
+                   struct output_context *context, struct err *err)
+{
+    *ranks = (struct run_ranks){.rank = rank_detect(), .was_quiet = options_common.quiet};
+    if (ranks->rank.number == RANK_NONE)
+        return 0;
+    run_identity_find(&ranks->rank, context->host, &ranks->identity);
+    strcpy(context->run_id, ranks->identity.id);
+    if (!run_folder_is_meant(output, format))
+        return 0;
+    if (ranks->rank.number != 0)
+        options_common.quiet = true;
+    return open_folder(ranks, output, program_name, context, err);
+}
+
+void run_ranks_clear(struct run_ranks *ranks)
+{
+    run_folder_clear(&ranks->folder);
+}
+
+char *run_ranks_file(const struct run_ranks *ranks, const char *suffix)
+{
+    return ranks->folder.path
+               ? run_folder_file(ranks->folder.path, ranks->rank.number, ranks->rank.size, suffix)
+               : NULL;
+}
+
+char *run_ranks_pattern(const struct run_ranks *ranks)
+{
+    char *pattern;
+    return ranks->folder.path && asprintf(&pattern, "%s/rank-%%r", ranks->folder.path) >= 0 ? pattern : NULL;
+}
+
+static void put_number(struct writer *writer, const char *key, uint32_t number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, number);
+    writer_meta(writer, key, text);
+}
+
+void run_ranks_describe(const struct run_ranks *ranks, struct writer *writer)
+{
+    const struct rank *rank = &ranks->rank;
+    if (rank->number == RANK_NONE)
+        return;
+    put_number(writer, "rank", rank->number);
+    if (rank->size)
+        put_number(writer, "ranks", rank->size);
+    if (rank->local != RANK_NONE)
+        put_number(writer, "local_rank", rank->local);
+    writer_meta(writer, "rank_from", rank->launcher->rank);
+}
+
+void run_ranks_hush(struct run_ranks *ranks)
+{
+    if (ranks->folder.path)
+        options_common.quiet = true;
+}
+
+void run_ranks_tell(const struct run_ranks *ranks, const struct run *run)
+{
+    const char *path = ranks->folder.path;
+    if (!path || ranks->rank.number != 0)
+        return;
+    options_common.quiet = ranks->was_quiet;
+    if (!run->path)
+        return;
+    if (ranks->rank.size)
+        message_note("%" PRIu32 " ranks, %.3f s: %s (look at it with: sonde report %s)", ranks->rank.size,
+                     (double)run->elapsed_ns / 1e9, path, path);
+    else
+        message_note("all ranks, %.3f s: %s (look at it with: sonde report %s)",
+                     (double)run->elapsed_ns / 1e9, path, path);
+}
