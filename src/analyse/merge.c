@@ -337,6 +337,50 @@ static void add_regions(struct remap *remap)
     }
 }
 
+static void add_communicators(struct remap *remap)
+{
+    struct recording *result = &remap->merge->result;
+    for (uint32_t i = 1; i < remap->from->communicators_count && !remap->failed; i++) {
+        struct communicator communicator = remap->from->communicators[i];
+        communicator.process = remap->processes[communicator.process];
+        communicator.name = carry_string(remap, communicator.name);
+        remap->failed |= !recording_add_communicator(result, &communicator);
+    }
+    for (uint32_t i = 0; i < remap->from->clocks_count && !remap->failed; i++) {
+        struct clock_row row = remap->from->clocks[i];
+        row.process = remap->processes[row.process];
+        remap->failed |= recording_add_clock(result, &row) == UINT32_MAX;
+    }
+}
+
+static void add_mpi(struct remap *remap)
+{
+    struct recording *result = &remap->merge->result;
+    uint32_t shift = result->communicators_count - 1;
+    add_communicators(remap);
+    for (uint32_t i = 0; i < remap->from->messages_count && !remap->failed; i++) {
+        struct message_row row = remap->from->messages[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        row.communicator += row.communicator ? shift : 0;
+        remap->failed |= recording_add_message(result, &row) == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < remap->from->collectives_count && !remap->failed; i++) {
+        struct collective_row row = remap->from->collectives[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        row.communicator += row.communicator ? shift : 0;
+        remap->failed |= recording_add_collective(result, &row) == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < remap->from->mpi_totals_count && !remap->failed; i++) {
+        struct mpi_total_row row = remap->from->mpi_totals[i];
+        row.thread = remap->threads[row.thread];
+        row.node = remap->nodes[row.node];
+        row.communicator += row.communicator ? shift : 0;
+        remap->failed |= recording_add_mpi_total(result, &row) == UINT32_MAX;
+    }
+}
+
 static void add_heap(struct remap *remap)
 {
     for (uint32_t i = 0; i < remap->from->heap_count && !remap->failed; i++) {
@@ -501,6 +545,7 @@ int merge_add(struct merge *merge, const struct recording *recording, struct err
         add_series(&remap);
         add_regions(&remap);
         add_call_events(&remap);
+        add_mpi(&remap);
         add_heap(&remap);
         add_allocations(&remap);
         add_line_memory(&remap);

@@ -132,6 +132,51 @@ static void metas_are_kept_when_all_agree(void **state)
     recording_clear(&all);
 }
 
+/* One message, one collective and their totals, in a communicator of the run's first process. */
+static void add_messages(struct recording *recording, uint32_t rank)
+{
+    struct communicator communicator = {
+        .key = 77, .process = 1, .size = 2, .rank = rank, .name = text(recording, "MPI_COMM_WORLD")};
+    uint32_t world = recording_add_communicator(recording, &communicator);
+    recording_add_clock(recording, &(struct clock_row){.local_ns = 10 + rank, .process = 1});
+    recording_add_message(
+        recording,
+        &(struct message_row){
+            .size_bytes = 8 + rank, .thread = 1, .node = 4, .communicator = world, .peer = 1 - rank});
+    recording_add_collective(recording,
+                             &(struct collective_row){.thread = 2, .node = 1, .communicator = world});
+    recording_add_mpi_total(
+        recording, &(struct mpi_total_row){
+                       .count = 3 + rank, .thread = 1, .node = 4, .communicator = world, .peer = 1 - rank});
+}
+
+static void what_ranks_said_stays_theirs(void **state)
+{
+    (void)state;
+    struct recording left = {0}, right = {0}, sum = {0};
+    make_run(&left, 0, 100);
+    make_run(&right, 3, 200);
+    add_messages(&left, 0);
+    add_messages(&right, 1);
+    merge_pair(&left, &right, &sum);
+    assert_int_equal(sum.communicators_count, 3);
+    assert_int_equal(sum.processes[sum.communicators[2].process].pid, 201);
+    assert_string_equal(recording_text(&sum, sum.communicators[2].name), "MPI_COMM_WORLD");
+    assert_int_equal(sum.clocks_count, 2);
+    assert_int_equal(sum.processes[sum.clocks[1].process].pid, 201);
+    assert_int_equal(sum.messages_count, 2);
+    assert_int_equal(sum.messages[1].size_bytes, 9);
+    assert_int_equal(sum.messages[1].communicator, 2);
+    assert_int_equal(sum.messages[1].node, 4);
+    assert_int_equal(sum.threads[sum.messages[1].thread].tid, 202);
+    assert_int_equal(sum.collectives_count, 2);
+    assert_int_equal(sum.threads[sum.collectives[1].thread].tid, 203);
+    assert_int_equal(sum.mpi_totals_count, 2);
+    assert_int_equal(sum.mpi_totals[1].count, 4);
+    assert_int_equal(sum.mpi_totals[1].communicator, 2);
+    recording_clear(&sum);
+}
+
 static void make_flat(struct recording *recording, unsigned shift)
 {
     recording_init(recording, NULL);
@@ -282,7 +327,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_stacks_become_one),        cmocka_unit_test(processes_and_threads_stay_apart),
-        cmocka_unit_test(metas_are_kept_when_all_agree),  cmocka_unit_test(flat_rows_are_added),
+        cmocka_unit_test(metas_are_kept_when_all_agree),
+        cmocka_unit_test(what_ranks_said_stays_theirs),  cmocka_unit_test(flat_rows_are_added),
         cmocka_unit_test(stacks_can_be_added_as_a_table), cmocka_unit_test(damage_is_not_forgotten),
         cmocka_unit_test(nothing_merges_into_nothing),    cmocka_unit_test(addresses_are_told_apart),
     };

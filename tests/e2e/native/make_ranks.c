@@ -160,7 +160,8 @@ int main(int argc, char **argv)
 {
     struct err err = {0};
     int result = argc > 2 ? 0 : err_set(&err, "make_ranks FOLDER RANKS [PATHS [SAMPLES]]");
-    uint32_t ranks = argc > 2 ? (uint32_t)atoi(argv[2]) : 0, paths = argc > 3 ? (uint32_t)atoi(argv[3]) : 5000;
+    uint32_t ranks = argc > 2 ? (uint32_t)atoi(argv[2]) : 0,
+             paths = argc > 3 ? (uint32_t)atoi(argv[3]) : 5000;
     for (uint32_t rank = 0; rank < ranks && result == 0; rank++)
         result = make_file(argv[1], rank, paths, argc > 4 ? (uint32_t)atoi(argv[4]) : 0, &err);
     if (result != 0)
