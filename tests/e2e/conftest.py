@@ -181,8 +181,10 @@ def speedscope():
     folder.mkdir(parents=True, exist_ok=True)
     packages = [f"{name}@{version}" for name, version in SPEEDSCOPE.items()]
     install = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", *packages]
+    # Node brings certificates of its own; those of the system count too, as they do for pip.
+    environment = {"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt", **os.environ}
     with interpreters.installing():
-        if not installed(folder / "node_modules") and not interpreters.succeeds(install):
+        if not installed(folder / "node_modules") and not interpreters.succeeds(install, env=environment):
             pytest.skip("speedscope cannot be installed: npm does not reach its registry")
     script = PROGRAMS.parent / "speedscope_import.cjs"
 

@@ -151,7 +151,12 @@ def root_is_mounted():
 
 
 def succeeds(command, **options):
-    return subprocess.run(command, capture_output=True, check=False, timeout=180, **options).returncode == 0
+    """Whether the command is there, ends in time and says that all went well."""
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=180, **options)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def sonde_program():
