@@ -136,7 +136,7 @@ test("regions are a track: one inside another lies below it, with its times", as
   const [row, picture] = [await title.boundingBox(), await page.locator("main canvas").boundingBox()];
   const told = async (seconds, level) => {
     await page.mouse.move(picture.x + (picture.width * seconds) / 2, row.y + 8 + 16 * level);
-    await page.waitForTimeout(60);
+    await settled(page);
     return page.locator(".tip").innerText();
   };
   assert.match(await told(0.7, 0), /^outer[^]*lasts\s+1\.40 s[^]*from\s+200 ms/);

@@ -129,6 +129,7 @@ export class Harness {
   async open(address, { hash = "", ready = "header .title:not(:empty)", network = false, ...context } = {}) {
     const made = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
     if (!network) await made.setOffline(true);
+    await made.addInitScript(countPending);
     const page = await made.newPage();
     page.setDefaultTimeout(30_000);
     const faults = [];
@@ -184,16 +185,40 @@ export class Harness {
   }
 }
 
-/** No query is under way and what came is drawn. */
+/** Counts, in the page, the frames and the short waits that it has asked for: effects, motions, redraws, what rests first. */
+function countPending() {
+  const LONG_MS = 300; // longer ones are retries and what goes away by itself
+  const pending = new Set();
+  const frame = window.requestAnimationFrame.bind(window);
+  const counted = (kind, real, clear, isCounted) => {
+    const [make, end] = [window[real].bind(window), window[clear].bind(window)];
+    window[real] = (act, ...more) => {
+      if (typeof act !== "function" || !isCounted(...more)) return make(act, ...more); // text is for the policy to refuse
+      const id = make((...given) => {
+        pending.delete(kind + id);
+        act(...given);
+      }, ...more);
+      pending.add(kind + id);
+      return id;
+    };
+    window[clear] = (id) => {
+      pending.delete(kind + id);
+      end(id);
+    };
+  };
+  counted("frame", "requestAnimationFrame", "cancelAnimationFrame", () => true);
+  counted("wait", "setTimeout", "clearTimeout", (ms = 0) => ms <= LONG_MS);
+  window.settling_ = { frame, isBusy: () => pending.size > 0 || !!document.querySelector("progress.busy") };
+}
+
+/** Nothing is under way: no query, no motion, no redraw, no effect that is still to come; and what came is drawn. */
 export async function settled(page) {
   await page.evaluate(
     () =>
       new Promise((done) => {
-        const rest = () => (document.querySelector("progress.busy") ? look() : done());
-        const look = () => {
-          if (document.querySelector("progress.busy")) requestAnimationFrame(look);
-          else requestAnimationFrame(() => requestAnimationFrame(rest));
-        };
+        const { frame, isBusy } = window.settling_;
+        const rest = () => (isBusy() ? look() : done());
+        const look = () => frame(isBusy() ? look : () => frame(rest));
         look();
       }),
   );
@@ -226,18 +251,17 @@ export async function place(page, share, row, which = 0) {
 
 /** What the line below the picture says of the frame there. */
 export async function pointAt(page, share, row, which = 0) {
+  await settled(page);
   const [x, y] = await place(page, share, row, which);
-  for (let look = 0; look < 50 && !(await page.locator(".status b").count()); look++) {
-    await page.mouse.move(x, y + (look % 2)); // a picture that comes late knows nothing of a mouse that rests
-    await page.waitForTimeout(look * 10);
-  }
+  await page.mouse.move(x, y + 1); // a mouse that rests says nothing to a picture that is new
   await page.mouse.move(x, y);
+  await settled(page);
   await page.waitForFunction(() => document.querySelector(".status b"));
   return (await page.locator(".status").innerText()).replaceAll(/\s+/g, " ");
 }
 
 export async function clickAt(page, share, row, which = 0) {
+  await settled(page);
   await page.mouse.click(...(await place(page, share, row, which)));
-  await page.waitForTimeout(250); // the zoom's motion
   await settled(page);
 }

@@ -17,7 +17,7 @@ test("a click zooms, Escape shows the whole, Back takes the selection back", asy
   assert.match(await pointAt(page, 0.99, 1), /^<module>/, "the frame fills the width");
   assert.match(hash(page), /f=\d+/);
   await page.keyboard.press("Escape");
-  await page.waitForTimeout(250);
+  await settled(page);
   assert.match(await pointAt(page, 0.99, 1), /^worker/);
   assert.match(hash(page), /f=\d+/, "the selection is kept");
   await page.keyboard.press("Escape");

@@ -154,15 +154,15 @@ test("a search: its share of the time, once for each stack; n and N go to its pl
   assert.match(await page.locator("header output").innerText(), /, 100 % of the time$/, "every stack holds one of them");
   await page.locator("input[type=search]").blur();
   await page.keyboard.press("n");
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.match(await page.locator(".status").innerText(), / 1 of \d+/);
   const first = await page.locator(".inspector h2").innerText();
   await page.keyboard.press("n");
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.match(await page.locator(".status").innerText(), / 2 of \d+/);
   assert.notEqual(await page.locator(".inspector h2").innerText(), first);
   await page.keyboard.press("N");
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.equal(await page.locator(".inspector h2").innerText(), first);
 });
 
@@ -198,11 +198,10 @@ test("the window of time is in the URL, the same in time order and timeline; a l
   assert.equal(await page.evaluate(() => history.length), entries, "moving makes no entries");
   await page.evaluate(() => (location.hash = `${location.hash}&view=flame&as=time`.replace("view=timeline&", "")));
   await settled(page);
-  await page.waitForTimeout(400);
   assert.match(hash(page), new RegExp(wanted), "time order shows the same");
   const again = await harness.open(file, { hash: `#view=timeline&${wanted}` });
   await again.waitForSelector(".tracks .name");
-  await again.waitForTimeout(400);
+  await settled(again);
   assert.match(hash(again), new RegExp(wanted));
   await again.keyboard.press("Escape");
   await again.waitForFunction(() => !/[#&]w=/.test(location.hash));

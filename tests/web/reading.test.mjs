@@ -152,7 +152,6 @@ test("every key of the help does something, and no other is missing from it", as
       const isEmpty = where.includes("nowhere");
       await page.waitForSelector(isEmpty ? ".table" : READY[/view=(\w*)/.exec(where)?.[1] ?? "overview"]);
       await settled(page);
-      await page.waitForTimeout(100); // effects, which take keys, come after the picture
       for (const key of presses) {
         const before = await state(page);
         await page.keyboard.press(key);

@@ -190,13 +190,13 @@ test("zoom is in the URL: Back goes out again, a link shows what its sender saw"
   await settled(again);
   assert.deepEqual(await rowNames(again, 2, 8), ["alpha"], "the link");
   await page.goBack();
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.deepEqual(await rowNames(page, 2, 8), ["alpha", "zebra"]);
   await page.goBack();
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.deepEqual(await rowNames(page, 1), ["shared", "work", "rest"]);
   await page.goForward();
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.deepEqual(await rowNames(page, 1, 8), ["shared"]);
 });
 
