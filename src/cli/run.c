@@ -402,6 +402,23 @@ static void note_missing_targets(struct making *making)
     bytes_clear(&text);
 }
 
+/* The rank as MPI has told it. What is made of the recording is called after it, too. */
+static void take_rank(struct making *making, uint32_t rank)
+{
+    char suffix[64];
+    const char *of_result = making->result ? conversion_suffix(making->format) : "";
+    if (!making->ranks.folder.path || rank == RANK_NONE || rank == making->ranks.rank.number)
+        return;
+    snprintf(suffix, sizeof suffix, "%s.sonde", of_result);
+    run_ranks_correct(&making->ranks, rank, &making->context, suffix, &making->file.path);
+    char *result = making->result ? run_ranks_file(&making->ranks, of_result) : NULL;
+    if (result) {
+        free(making->result);
+        making->result = result;
+        settle_result(making, NULL);
+    }
+}
+
 /* Closes the file and makes what was asked for of it; failures are told here, because the target's end must be
  * passed on all the same. */
 static void finish(struct making *making, struct run *run)
@@ -412,8 +429,10 @@ static void finish(struct making *making, struct run *run)
     note_missing_targets(making);
     if (run->recorded)
         keep_sources(making);
+    uint32_t rank = writer_rank(making->writer);
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
+    take_rank(making, rank);
     bool plain = recording_file_is_plain(&making->file);
     if (result == 0 && making->options->finalize && run->recorded && plain)
         name_native_frames(making);

@@ -1,9 +1,11 @@
 #include "cli/run_ranks.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/message.h"
@@ -77,6 +79,34 @@ void run_ranks_describe(const struct run_ranks *ranks, struct writer *writer)
     if (rank->local != RANK_NONE)
         put_number(writer, "local_rank", rank->local);
     writer_meta(writer, "rank_from", rank->launcher->rank);
+}
+
+/* As rename, but fails when the new name is there. */
+static int rename_exclusively(const char *from, const char *to)
+{
+    if (link(from, to) == 0)
+        return unlink(from);
+    return errno == EEXIST || access(to, F_OK) == 0 ? -1 : rename(from, to);
+}
+
+void run_ranks_correct(struct run_ranks *ranks, uint32_t rank, struct output_context *context,
+                       const char *suffix, char **path)
+{
+    ranks->rank.number = context->rank = rank;
+    char *name = run_ranks_file(ranks, suffix);
+    if (name && rename_exclusively(*path, name) != 0) {
+        char *second = output_second_name(name, context);
+        free(name);
+        name = second && rename_exclusively(*path, second) == 0 ? second : NULL;
+        if (!name)
+            free(second);
+    }
+    if (!name) {
+        message_warn("%s is rank %" PRIu32 "'s, but could not be called so", *path, rank);
+        return;
+    }
+    free(*path);
+    *path = name;
 }
 
 void run_ranks_hush(struct run_ranks *ranks)

@@ -170,6 +170,18 @@ void writer_update_process(struct writer *writer, uint32_t id, const struct proc
     put_process(writer, id, process);
 }
 
+void writer_set_rank(struct writer *writer, uint32_t rank)
+{
+    writer->gather.options.rank_number = rank + 1;
+    for (uint32_t id = 1; id < writer->known.processes_count && !failed(writer); id++)
+        put_process(writer, id, &writer->known.processes[id]);
+}
+
+uint32_t writer_rank(const struct writer *writer)
+{
+    return writer->gather.options.rank_number - 1;
+}
+
 static void put_thread(struct writer *writer, uint32_t id, const struct thread *thread)
 {
     if (!knows_strings(writer, &thread->name, 1) ||

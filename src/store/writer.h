@@ -52,6 +52,9 @@ uint32_t writer_met_thread(struct writer *writer, enum writer_collector collecto
                            const struct thread *thread);
 /* Says again, with what became known since (end, exit code, name). */
 void writer_update_process(struct writer *writer, uint32_t id, const struct process *process);
+/* The rank of all processes that do not say theirs, those included that were announced before; UINT32_MAX = none. */
+void writer_set_rank(struct writer *writer, uint32_t rank);
+uint32_t writer_rank(const struct writer *writer);
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread);
 void writer_update_code(struct writer *writer, uint32_t id, const struct code *code); /* flags only */
 
