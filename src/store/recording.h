@@ -295,7 +295,7 @@ struct message_row {
     uint64_t time_ns, duration_ns; /* of the call that waited for its end: Send, Recv, Wait, ... */
     uint64_t posted_ns;            /* when Isend, Irecv, ... began; time_ns where one call did all */
     uint64_t size_bytes;
-    uint32_t thread, node;
+    uint32_t thread, node; /* that waited */
     uint32_t communicator;
     uint32_t peer; /* rank of the other side in the run (MPI_COMM_WORLD), or MPI_NOBODY */
     int32_t tag;
@@ -315,7 +315,9 @@ struct collective_row {
     uint8_t call;  /* enum mpi_call */
 };
 
-/* All calls of one kind from one stack, added up. At most one row for each (thread, node, call, communicator, peer). */
+/* All calls of one kind from one stack, added up. At most one row for each (thread, node, call, communicator, peer). Where one call
+ * sends to one rank and receives from another, count and time are with the one that it sends to; the bytes of what does not block
+ * are with the call that began it, the time that is waited with the one that waits. */
 struct mpi_total_row {
     uint64_t count, sent_bytes, received_bytes;
     uint64_t total_ns;
