@@ -26,7 +26,7 @@ static int check(const struct values *values, const struct conversion *conversio
     if (!conversion->format)
         return err_set(
             err, "export must be told the format: --format html, speedscope, flamegraph, collapsed, chrome, "
-                 "pstats, lprof or sonde");
+                 "pstats, lprof, tau, caliper or sonde");
     if (strcmp(output, "-") == 0 && !conversion_is_text(conversion->format) && isatty(STDOUT_FILENO))
         return err_set(err, "%s is not for a terminal; name a file with -o", values->format);
     return 0;
@@ -68,9 +68,9 @@ static int run(void *given, int argc, char **argv)
 static const struct option options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", FIELD(format), conversion_names,
      "Otherwise the suffix of -o decides: .html, .speedscope.json or .json, .svg, .collapsed, .trace.json, "
-     ".prof, .lprof, "
-     ".sonde."},
-    {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL, "Write to FILE instead of standard output."},
+     ".prof, .lprof, .tau, .cali.json, .sonde."},
+    {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL,
+     "Write to FILE instead of standard output; for tau the name of a folder."},
     {"What of it", .kind = OPTION_HEADING},
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
@@ -102,7 +102,10 @@ const struct command command_export = {
         "Formats: html (a page of its own to look at it in, see sonde view), speedscope (speedscope.app), "
         "flamegraph (an SVG that zooms and searches in a browser), "
         "collapsed or raw (one line for each stack, for flame graph tools), chrome (Perfetto, "
-        "chrome://tracing), pstats (cProfile's), sonde.\n\n"
+        "chrome://tracing), pstats (cProfile's), tau (a folder of profile.N.0.T files, one for each thread T "
+        "of rank N: "
+        "ParaProf, pprof, Hatchet), caliper (split JSON, one row for each call path and rank: Hatchet, "
+        "Thicket), sonde.\n\n"
         "Samples keep their times in speedscope and chrome: all threads share one axis, and idle time is a "
         "gap. Traced calls are written as stacks weighted by their own time; they have no order in time, "
         "so there is no Chrome trace of them; nor of memory, whose stacks are weighted by bytes or blocks.",
@@ -110,6 +113,7 @@ const struct command command_export = {
         "sonde export -o profile.svg\ta flame graph of the newest recording\n"
         "sonde export run.sonde -o run.speedscope.json\tfor speedscope.app\n"
         "sonde export --measure leaked mem.sonde -o leaks.svg\ta flame graph of what was never freed\n"
+        "sonde export RUN -f tau -o run.tau\tall ranks of a run for ParaProf\n"
         "sonde export -f collapsed -F -t run.sonde\tstacks by function, threads apart\n",
     .options = options,
     .values_size = sizeof(struct values),

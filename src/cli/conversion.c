@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "cli/damage_note.h"
 #include "cli/staged.h"
+#include "cli/staged_folder.h"
+#include "export/caliper_writer.h"
 #include "export/chrome_writer.h"
 #include "export/collapsed_writer.h"
 #include "export/flamegraph_writer.h"
@@ -18,6 +20,7 @@
 #include "export/pstats_writer.h"
 #include "export/speedscope_writer.h"
 #include "export/stream.h"
+#include "export/tau_writer.h"
 #include "store/compress.h"
 #include "store/recording.h"
 #include "store/rewrite.h"
@@ -31,6 +34,7 @@ struct job {
     struct selection selection;
     struct frame_style style;
     struct stream stream;
+    struct staged_folder *folder; /* of a format that is many files */
 };
 
 struct conversion_format {
@@ -38,6 +42,7 @@ struct conversion_format {
     int (*put)(struct job *job, struct err *err);
     bool text;
     bool stacks;             /* it shows nothing else */
+    bool folder;             /* it is a folder of files */
     const char *suffixes[4]; /* that name it, the usual one first; NULL-ended */
 };
 
@@ -171,24 +176,53 @@ static int put_mprof(struct job *job, struct err *err)
     return mprof_writer_write(job->recording, job->name, &job->stream, err);
 }
 
+static int refuse_without_stacks(const struct job *job, struct err *err)
+{
+    if (job->recording->samples_count || job->recording->calls_count)
+        return 0;
+    return err_set(err, "%s holds no stacks, of which %s files are made", job->name,
+                   job->conversion->format->name);
+}
+
+static int put_caliper(struct job *job, struct err *err)
+{
+    if (refuse_without_stacks(job, err) < 0)
+        return -1;
+    return caliper_writer_write(job->recording, &job->selection, &job->style, &job->stream, err);
+}
+
+static int add_file(void *context, const char *name, const struct bytes *text, struct err *err)
+{
+    return staged_folder_add(context, name, text->data, text->size, err);
+}
+
+static int put_tau(struct job *job, struct err *err)
+{
+    if (refuse_without_stacks(job, err) < 0)
+        return -1;
+    return tau_writer_write(job->recording, &job->selection, add_file, job->folder, err);
+}
+
 static const struct conversion_format formats_written[] = {
-    {"chrome", put_chrome, true, true, {".trace.json", ".chrome.json", ".trace"}},
-    {"chrometrace", put_chrome, true, true, {".trace.json"}},
-    {"speedscope", put_speedscope, true, true, {".speedscope.json", ".speedscope", ".json"}},
-    {"flamegraph", put_flamegraph, true, true, {".svg"}},
-    {"html", put_html, true, false, {".html", ".htm"}},
-    {"collapsed", put_collapsed, true, true, {".collapsed", ".folded", ".txt"}},
-    {"raw", put_collapsed, true, true, {".raw"}},
-    {"pstats", put_pstats, false, false, {".prof", ".pstats"}},
-    {"lprof", put_lprof, false, false, {".lprof"}},
-    {"mprof", put_mprof, true, false, {".dat"}},
-    {"sonde", put_sonde, false, false, {".sonde"}},
+    {"caliper", put_caliper, true, true, false, {".cali.json", ".caliper.json"}},
+    {"chrome", put_chrome, true, true, false, {".trace.json", ".chrome.json", ".trace"}},
+    {"chrometrace", put_chrome, true, true, false, {".trace.json"}},
+    {"speedscope", put_speedscope, true, true, false, {".speedscope.json", ".speedscope", ".json"}},
+    {"flamegraph", put_flamegraph, true, true, false, {".svg"}},
+    {"html", put_html, true, false, false, {".html", ".htm"}},
+    {"collapsed", put_collapsed, true, true, false, {".collapsed", ".folded", ".txt"}},
+    {"raw", put_collapsed, true, true, false, {".raw"}},
+    {"pstats", put_pstats, false, false, false, {".prof", ".pstats"}},
+    {"lprof", put_lprof, false, false, false, {".lprof"}},
+    {"mprof", put_mprof, true, false, false, {".dat"}},
+    {"tau", put_tau, false, true, true, {".tau"}},
+    {"sonde", put_sonde, false, false, false, {".sonde"}},
     {NULL},
 };
 
-const char *const conversion_names[] = {"html",  "speedscope", "flamegraph",  "collapsed",
-                                        "raw",   "chrome",     "chrometrace", "pstats",
-                                        "lprof", "mprof",      "sonde",       NULL};
+const char *const conversion_names[] = {"html",    "speedscope",  "flamegraph", "collapsed", "raw",
+                                        "chrome",  "chrometrace", "pstats",     "lprof",     "mprof",
+                                        "caliper", "tau",         "sonde",      NULL};
 
 /* Also before the number of a rank: "s.lprof12". */
 static bool has_suffix(const char *path, const char *suffix)
@@ -234,7 +268,8 @@ bool conversion_is_text(const struct conversion_format *format)
 /* Whether the format says nothing but times. */
 static bool needs_time(const struct conversion_format *format)
 {
-    return format->put == put_pstats || format->put == put_chrome || format->put == put_lprof;
+    return format->put == put_pstats || format->put == put_chrome || format->put == put_lprof ||
+           format->put == put_caliper || format->put == put_tau;
 }
 
 static int put_to(struct job *job, struct staged *file, struct err *err)
@@ -248,10 +283,32 @@ static int put_to(struct job *job, struct staged *file, struct err *err)
     return result;
 }
 
+static int write_file(struct job *job, const char *path, struct err *err)
+{
+    struct staged file = {0};
+    if (staged_open(&file, path, err) < 0)
+        return -1;
+    if (put_to(job, &file, err) == 0)
+        return staged_commit(&file, err);
+    staged_discard(&file);
+    return -1;
+}
+
+static int write_folder(struct job *job, const char *path, struct err *err)
+{
+    struct staged_folder folder = {0};
+    if (staged_folder_open(&folder, path, err) < 0)
+        return -1;
+    job->folder = &folder;
+    if (job->conversion->format->put(job, err) == 0)
+        return staged_folder_commit(&folder, err);
+    staged_folder_discard(&folder);
+    return -1;
+}
+
 int conversion_write(const struct conversion *conversion, struct recording *recording, const char *name,
                      const char *path, struct err *err)
 {
-    struct staged file = {0};
     struct job job = {.conversion = conversion,
                       .recording = recording,
                       .name = name,
@@ -273,10 +330,5 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
         return err_set(
             err, "%s holds line times and no stacks; 'sonde report' prints them, --format html shows them",
             name);
-    if (staged_open(&file, path, err) < 0)
-        return -1;
-    if (put_to(&job, &file, err) == 0)
-        return staged_commit(&file, err);
-    staged_discard(&file);
-    return -1;
+    return conversion->format->folder ? write_folder(&job, path, err) : write_file(&job, path, err);
 }
