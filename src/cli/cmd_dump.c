@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/conversion.h"
+#include "cli/dump_ranks.h"
 #include "cli/dump_reader.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -24,7 +25,7 @@ struct values {
     int64_t pid;
     const char *core;
     int locals;
-    bool json, full_filenames, native, internals, subprocesses;
+    bool json, full_filenames, native, internals, subprocesses, mpi_all;
     bool nonblocking; /* py-spy's: needless here */
     struct option_list search_dirs;
 };
@@ -51,6 +52,11 @@ static const struct option options[] = {
      "Python."},
     {"subprocesses", 's', OPTION_FLAG, NULL, offsetof(struct values, subprocesses), NULL,
      "With --pid: the Python processes that it has started, and those that they have, one after the other."},
+    {"mpi-all", 0, OPTION_FLAG, NULL, offsetof(struct values, mpi_all), NULL,
+     "The ranks of a parallel run that are on this host, all at once and grouped by what they do: of a run "
+     "folder, a job of Slurm (1234 or 1234.0) or the process of a launcher; without any of these all ranks "
+     "of "
+     "this user. They need not have been started by sonde, nor use MPI."},
     {"internals", 0, OPTION_FLAG, NULL, offsetof(struct values, internals), NULL, CONVERSION_INTERNALS_HELP},
     {"json", 'j', OPTION_FLAG, NULL, offsetof(struct values, json), NULL,
      "Write JSON: a list with one object for each thread of each process, nothing shortened."},
@@ -62,8 +68,21 @@ static const struct option options[] = {
     {0},
 };
 
+static int check_ranks(const struct values *values, struct err *err)
+{
+    if (values->pid != RUN_NO_PID || values->core || values->subprocesses)
+        return err_set(err,
+                       "--mpi-all excludes --pid, --core and --subprocesses; it takes a run, a job or the "
+                       "process of a launcher as a word");
+    if (values->locals)
+        return err_set(err, "--locals is for one process: sonde dump -p PID --locals");
+    return 0;
+}
+
 static int check(const struct values *values, int argc, char **argv, struct err *err)
 {
+    if (values->mpi_all)
+        return check_ranks(values, err);
     if (argc)
         return err_set(err, "'%s' is one word too many: name a process with -p PID", argv[0]);
     bool has_pid = values->pid != RUN_NO_PID;
@@ -151,6 +170,16 @@ static int read_dumps(const struct values *values, struct dumps *dumps, struct e
                                 : add_process(dumps, pid, &reading, err);
 }
 
+static int dump_ranks(const struct values *values, int argc, char **argv)
+{
+    static const char *const nowhere[] = {NULL};
+    const struct dump_reader_options reading = {
+        .native = values->native, .internals = values->internals, .search_dirs = nowhere};
+    const struct dump_ranks_options ranks = {
+        .reading = &reading, .json = values->json, .full_filenames = values->full_filenames};
+    return dump_ranks_run(&ranks, argc, argv);
+}
+
 static int print(const struct values *values, const struct dumps *dumps)
 {
     struct bytes out = {0};
@@ -173,7 +202,11 @@ static int run(void *parsed, int argc, char **argv)
     const struct values *values = parsed;
     struct dumps dumps = {0};
     struct err err = {0};
-    bool got = check(values, argc, argv, &err) == 0 && read_dumps(values, &dumps, &err) == 0;
+    if (check(values, argc, argv, &err) < 0)
+        return message_fail(&err);
+    if (values->mpi_all)
+        return dump_ranks(values, argc, argv);
+    bool got = read_dumps(values, &dumps, &err) == 0;
     int code = got ? print(values, &dumps) : message_fail(&err);
     while (dumps.count)
         drop_last(&dumps);
@@ -185,7 +218,7 @@ const struct command command_dump = {
     .name = "dump",
     .group = "Look",
     .summary = "Print the stacks of a running Python, or of a core file",
-    .arguments = "-p PID\n--core FILE",
+    .arguments = "-p PID\n--core FILE\n--mpi-all [RUN|JOB|PID...]",
     .description =
         "Prints what every thread is doing at this moment: its functions with their lines, whether it runs "
         "(active), sleeps (idle) or waits for the GIL, and who holds the GIL. That is the way to find out "
@@ -200,6 +233,7 @@ const struct command command_dump = {
     .examples = "sonde dump -p 1234\tthe stacks of all threads\n"
                 "sonde dump -p 1234 --locals\twith arguments and variables\n"
                 "sonde dump -p 1234 --subprocesses\tand of the processes that it has started\n"
+                "sonde dump --mpi-all\tall ranks of a parallel run that hangs\n"
                 "sonde dump --core core.1234 -l\tof a process that died",
     .options = options,
     .defaults = &defaults,

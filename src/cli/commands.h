@@ -5,6 +5,7 @@
 #include "cli/options.h"
 
 extern const struct command command_dump;
+extern const struct command command_env;
 extern const struct command command_export;
 extern const struct command command_finalize;
 extern const struct command command_graph;

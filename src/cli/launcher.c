@@ -26,9 +26,9 @@ static bool is_same_rank(const struct rank *rank, uint32_t pid)
     return other.number == rank->number && other.size == rank->size && other.launcher == rank->launcher;
 }
 
-static uint32_t find_pid(const struct rank *rank)
+uint32_t launcher_of(uint32_t pid, const struct rank *rank)
 {
-    uint32_t pid = (uint32_t)getppid();
+    pid = process_tree_parent(pid);
     for (int step = 0; step < ANCESTORS_MAX && pid > 1 && is_same_rank(rank, pid); step++)
         pid = process_tree_parent(pid);
     return pid;
@@ -103,7 +103,7 @@ static void find_port(uint32_t pid, char *port, size_t size)
 
 void launcher_find(const struct rank *rank, struct launcher *launcher)
 {
-    *launcher = (struct launcher){.pid = find_pid(rank)};
+    *launcher = (struct launcher){.pid = launcher_of((uint32_t)getpid(), rank)};
     if (launcher->pid) {
         launcher->start_ticks = start_ticks_of(launcher->pid);
         launcher->start_s = start_s_of(launcher->pid);

@@ -17,6 +17,9 @@ struct launcher {
     char port[128]; /* where the launcher's daemons on all hosts find it, by its command line; "" = nowhere */
 };
 
+/* The number of that process for any process of a rank. */
+uint32_t launcher_of(uint32_t pid, const struct rank *rank);
+/* For this program's own rank. */
 void launcher_find(const struct rank *rank, struct launcher *launcher);
 
 #endif

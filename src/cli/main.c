@@ -29,6 +29,7 @@ const struct command *const sonde_commands[] = {
     &command_page,
     &command_finalize,
     &command_merge,
+    &command_env,
     &command_help,
     &command_list,
     NULL,
