@@ -149,13 +149,19 @@ static inline void assert_regions(const struct recording *recording)
     assert_string_equal(recording_text(recording, recording->marks[1].text), "said");
 }
 
-/* A caller before its callees, although they end first. */
+/* A caller before its lines and callees, although they end first. */
 static inline void assert_call_events(const struct recording *recording)
 {
     const struct call_event_row expected[] = {
-        {1000, 2000, 1, 2}, {1200, 1300, 1, 2}, {5, UINT64_C(1) << 40, 2, 2}};
-    assert_int_equal(recording->call_events_count, 3);
-    assert_memory_equal(recording->call_events, expected, sizeof expected);
+        {1000, 2000, 1, 2}, {1100, 1400, 1, 2, 70000}, {1200, 1300, 1, 2}, {5, UINT64_C(1) << 40, 2, 2}};
+    assert_int_equal(recording->call_events_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct call_event_row *row = &recording->call_events[i];
+        assert_true(row->start_ns == expected[i].start_ns && row->end_ns == expected[i].end_ns);
+        assert_int_equal(row->thread, expected[i].thread);
+        assert_int_equal(row->node, expected[i].node);
+        assert_int_equal(row->line, expected[i].line);
+    }
 }
 
 /* By stack, then time, although the later state was written first; sizes are added up. */

@@ -73,6 +73,7 @@ static inline void sample_write_memory(struct writer *writer, uint32_t process, 
     writer_mark(writer, &(struct mark_row){2000, thread, mark, said});
     writer_mark(writer, &(struct mark_row){1000, thread, mark, 0});
     writer_call_event(writer, &(struct call_event_row){1200, 1300, thread, node});
+    writer_call_event(writer, &(struct call_event_row){1100, 1400, thread, node, 70000});
     writer_call_event(writer, &(struct call_event_row){1000, 2000, thread, node});
     writer_call_event(writer, &(struct call_event_row){5, UINT64_C(1) << 40, other, node});
     const struct heap_row early = {

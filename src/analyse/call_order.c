@@ -43,14 +43,16 @@ static bool joins_last(struct building *building, const struct time_order_row *r
     if (size_ns > building->levels[row->depth].longest_ns) {
         building->levels[row->depth].longest_ns = size_ns;
         last->code = row->code;
+        last->line = row->line;
     }
     return true;
 }
 
 static bool add(struct building *building, const struct call_event_row *event)
 {
-    const struct time_order_row row = {event->start_ns, event->end_ns,
-                                       building->recording->nodes[event->node].code, building->depth, 1};
+    const struct time_order_row row = {
+        event->start_ns, event->end_ns, building->recording->nodes[event->node].code, building->depth, 1,
+        event->line};
     if (joins_last(building, &row))
         return true;
     uint64_t size_ns = row.end_ns - row.start_ns;

@@ -32,7 +32,7 @@ static void add(struct summing *summing, uint32_t i)
 {
     const struct call_event_row *events = summing->recording->call_events, *event = &events[i];
     uint64_t own_ns = clipped_ns(summing->selection, event);
-    if (!own_ns && event->end_ns > event->start_ns)
+    if (event->line || (!own_ns && event->end_ns > event->start_ns))
         return;
     while (summing->depth && events[summing->open[summing->depth - 1]].end_ns <= event->start_ns)
         summing->depth--;

@@ -21,6 +21,7 @@ struct time_order_row {
     uint32_t code;
     uint32_t depth; /* 0 = outermost */
     uint32_t calls; /* of which it is the picture; 0 = of none, but of samples */
+    uint32_t line;  /* of the function; 0 = it is the function itself */
 };
 
 /* Rows by depth, then start. Owned. */

@@ -104,11 +104,8 @@ static const struct column columns_of_mark[] = {
 };
 
 static const struct column columns_of_call_event[] = {
-    COLUMN(call_event_row, start_ns),
-    COLUMN(call_event_row, end_ns),
-    COLUMN(call_event_row, thread),
-    COLUMN(call_event_row, node),
-    {0},
+    COLUMN(call_event_row, start_ns), COLUMN(call_event_row, end_ns), COLUMN(call_event_row, thread),
+    COLUMN(call_event_row, node),     COLUMN(call_event_row, line),   {0},
 };
 
 static const struct column columns_of_heap[] = {

@@ -183,6 +183,29 @@ static void put_spans(struct trace *trace, const struct selection *selection, ui
     close_calls(trace, 0, trace->axis.end_ns);
 }
 
+/* A line is named by its place, and drawn in its call. */
+static void put_line(struct trace *trace, const struct call_event_row *row)
+{
+    struct json *json = &trace->json;
+    uint32_t code = trace->recording->nodes[row->node].code;
+    const char *file = frames_file(trace->recording, trace->style, code);
+    begin_event(trace, "X");
+    put_time(json, "ts", row->start_ns - trace->axis.begin_ns);
+    put_time(json, "dur", row->end_ns - row->start_ns);
+    bytes_reset(&trace->name);
+    bytes_putf(&trace->name, "line %u", row->line);
+    json_key(json, "name");
+    json_text(json, (const char *)trace->name.data, trace->name.size);
+    json_put_string(json, "cat", "line");
+    json_key(json, "args");
+    json_begin_object(json);
+    json_put_string(json, "filename", file);
+    json_put_unsigned(json, "line", row->line);
+    json_end_object(json);
+    json_end_object(json);
+    stream_drain(trace->stream);
+}
+
 static void put_calls(struct trace *trace, const struct selection *selection, uint32_t thread)
 {
     uint64_t begin_ns = selection ? selection->begin_ns : 0;
@@ -191,7 +214,11 @@ static void put_calls(struct trace *trace, const struct selection *selection, ui
     call_events_of(trace->recording, thread, &first, &end);
     for (uint32_t i = first; i < end; i++) {
         const struct call_event_row *row = &trace->recording->call_events[i];
-        if (row->end_ns > begin_ns && row->start_ns < end_ns && row->node)
+        if (row->end_ns <= begin_ns || row->start_ns >= end_ns || !row->node)
+            continue;
+        if (row->line)
+            put_line(trace, row);
+        else
             put_call(trace, &(struct open_call){row->node, row->start_ns}, row->end_ns);
     }
 }

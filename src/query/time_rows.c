@@ -23,4 +23,7 @@ void time_rows_put(struct answer *answer, const struct time_order *order, uint64
     uint32_t *calls = answer_numbers(answer, "calls", order->count);
     for (uint32_t i = 0; calls && i < order->count; i++)
         calls[i] = order->rows[i].calls;
+    uint32_t *line = answer_numbers(answer, "line", order->count);
+    for (uint32_t i = 0; line && i < order->count; i++)
+        line[i] = order->rows[i].line;
 }

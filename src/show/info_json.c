@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "show/info_modules.h"
 #include "show/info_totals.h"
+#include "store/call_events.h"
 #include "store/recording.h"
 
 static void put_text(struct json *json, const char *key, const struct recording *recording, uint32_t string)
@@ -133,7 +134,9 @@ static void put_counts(const struct recording *recording, struct json *json)
     json_put_unsigned(json, "codes", recording->codes_count - 1);
     json_put_unsigned(json, "nodes", recording->nodes_count - 1);
     json_put_unsigned(json, "call_rows", recording->calls_count);
-    json_put_unsigned(json, "call_event_rows", recording->call_events_count);
+    uint32_t line_events = call_events_lines(recording);
+    json_put_unsigned(json, "call_event_rows", recording->call_events_count - line_events);
+    json_put_unsigned(json, "line_event_rows", line_events);
     json_put_unsigned(json, "line_rows", recording->lines_count);
     json_put_unsigned(json, "sample_rows", recording->samples_count);
     json_put_unsigned(json, "heap_rows", recording->heap_count);

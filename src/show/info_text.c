@@ -8,6 +8,7 @@
 #include "show/info_modules.h"
 #include "show/info_totals.h"
 #include "show/terminal.h"
+#include "store/call_events.h"
 #include "store/recording.h"
 
 /* A run of a thousand processes is counted, not listed; --json lists all. */
@@ -192,8 +193,11 @@ static void put_counts(const struct recording *recording, struct bytes *out)
     if (recording->calls_count)
         bytes_putf(out, "  %" PRIu64 " calls in %u rows (thread, call path)\n", calls,
                    recording->calls_count);
+    uint32_t line_events = call_events_lines(recording);
     if (recording->call_events_count)
-        bytes_putf(out, "  %u single calls with their times\n", recording->call_events_count);
+        bytes_putf(out, "  %u single calls with their times\n", recording->call_events_count - line_events);
+    if (line_events)
+        bytes_putf(out, "  %u single lines with their times\n", line_events);
     if (recording->lines_count)
         bytes_putf(out, "  %" PRIu64 " hits of lines in %u rows (thread, line)\n", count_hits(recording),
                    recording->lines_count);

@@ -7,7 +7,7 @@
 #include "store/recording.h"
 
 /* Of two calls that begin together the longer is the caller, and of equal ones that with the smaller node, which a
- * caller's always is. */
+ * caller's always is. A call comes before its lines. */
 static int compare(const void *a, const void *b)
 {
     const struct call_event_row *left = a, *right = b;
@@ -17,7 +17,9 @@ static int compare(const void *a, const void *b)
         return left->start_ns < right->start_ns ? -1 : 1;
     if (left->end_ns != right->end_ns)
         return left->end_ns > right->end_ns ? -1 : 1;
-    return left->node < right->node ? -1 : left->node > right->node;
+    if (left->node != right->node)
+        return left->node < right->node ? -1 : 1;
+    return left->line < right->line ? -1 : left->line > right->line;
 }
 
 static bool are_sorted(const struct call_event_row *rows, uint32_t count)
@@ -129,4 +131,12 @@ void call_events_of(const struct recording *recording, uint32_t thread, uint32_t
 {
     *first = first_of(recording, thread);
     *end = first_of(recording, (uint64_t)thread + 1);
+}
+
+uint32_t call_events_lines(const struct recording *recording)
+{
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < recording->call_events_count; i++)
+        lines += recording->call_events[i].line != 0;
+    return lines;
 }

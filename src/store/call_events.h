@@ -16,5 +16,7 @@ struct recording;
 int call_events_order(struct recording *recording, struct err *err);
 /* The thread's rows: *first up to *end. */
 void call_events_of(const struct recording *recording, uint32_t thread, uint32_t *first, uint32_t *end);
+/* How many of all are lines. */
+uint32_t call_events_lines(const struct recording *recording);
 
 #endif

@@ -289,7 +289,7 @@ static const struct table {
     {RECORD_SERIES, "tt", decode_data_series},
     {RECORD_REGION_EVENTS, "twtww", decode_data_region_event},
     {RECORD_MARKS, "tss", decode_data_mark},
-    {RECORD_CALL_EVENTS, "tud", decode_data_call_event},
+    {RECORD_CALL_EVENTS, "tudw", decode_data_call_event},
     {RECORD_MESSAGES, "tuuuuuwdzw", decode_mpi_message},
     {RECORD_COLLECTIVES, "tuuuwtuuwd", decode_mpi_collective},
     {RECORD_MPI_TOTALS, "duwduuuu", decode_mpi_total},

@@ -151,7 +151,8 @@ enum outcome decode_data_call_event(struct decode *decode, struct rows *rows, co
         return ROW_WRONG;
     if (node == IDS_UNKNOWN || rows->orphaned)
         return ROW_ORPHANED;
-    struct call_event_row row = {values[0] - values[1], values[0], (uint32_t)rows->key, node};
+    struct call_event_row row = {values[0] - values[1], values[0], (uint32_t)rows->key, node,
+                                 (uint32_t)values[3]};
     return decode_rows_added(decode, recording_add_call_event(decode->recording, &row));
 }
 

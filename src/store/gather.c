@@ -42,7 +42,7 @@ static const struct {
     [GATHER_SERIES] = {RECORD_SERIES, RECORD_KIND_SERIES, "tt"},
     [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, "twtww"},
     [GATHER_MARKS] = {RECORD_MARKS, RECORD_KIND_EVENTS, "tss"},
-    [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, "tud"},
+    [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, "tudw"},
     [GATHER_MESSAGES] = {RECORD_MESSAGES, RECORD_KIND_MPI, "tuuuuuwdzw"},
     [GATHER_COLLECTIVES] = {RECORD_COLLECTIVES, RECORD_KIND_MPI, "tuuuwtuuwd"},
     [GATHER_MPI_TOTALS] = {RECORD_MPI_TOTALS, RECORD_KIND_MPI, "duwduuuu"},
@@ -153,7 +153,7 @@ static void close_record(struct gather *gather, enum gather_table table)
     if (record->count == 0)
         return;
     struct bytes head = {0};
-    bytes_put_varint(&head, strlen(shapes[table].columns));
+    bytes_put_varint(&head, record->columns);
     bytes_put_varint(&head, record->key);
     bytes_put_varint(&chunk->payload, shapes[table].tag);
     bytes_put_varint(&chunk->payload, head.size + record->rows.size);
@@ -202,14 +202,16 @@ void gather_end(struct gather *gather)
 
 /* ---- rows ---- */
 
-/* A different key closes the record that is open. */
-static struct gather_record *open_record(struct gather *gather, enum gather_table table, uint64_t key)
+/* A different key, or number of columns, closes the record that is open. */
+static struct gather_record *open_record(struct gather *gather, enum gather_table table, uint64_t key,
+                                         uint32_t columns)
 {
     struct gather_record *record = &gather->open[table];
-    if (record->count && record->key != key)
+    if (record->count && (record->key != key || record->columns != columns))
         close_record(gather, table);
     if (record->count++ == 0) {
         record->key = key;
+        record->columns = columns;
         memset(record->previous, 0, sizeof record->previous);
     }
     return record;
@@ -235,13 +237,19 @@ static void put_value(struct gather_record *record, char column, unsigned place,
     }
 }
 
-void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values)
+void gather_short_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values,
+                      uint32_t columns)
 {
-    struct gather_record *record = open_record(gather, table, key);
+    struct gather_record *record = open_record(gather, table, key, columns);
     size_t before = record->rows.size;
-    for (unsigned i = 0; shapes[table].columns[i]; i++)
+    for (unsigned i = 0; i < columns; i++)
         put_value(record, shapes[table].columns[i], i, values[i]);
     flush_when_large(gather, table, record->rows.size - before);
+}
+
+void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values)
+{
+    gather_short_row(gather, table, key, values, (uint32_t)strlen(shapes[table].columns));
 }
 
 /* Ids are given in order, so those that follow the first of a record need not be written. */
@@ -258,14 +266,14 @@ void gather_definition(struct gather *gather, enum gather_table table, uint32_t 
 void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size)
 {
     uint64_t key = first_id(gather, GATHER_STRINGS, id);
-    bytes_put_counted(&open_record(gather, GATHER_STRINGS, key)->rows, text, size);
+    bytes_put_counted(&open_record(gather, GATHER_STRINGS, key, 1)->rows, text, size);
     flush_when_large(gather, GATHER_STRINGS, size);
 }
 
 void gather_source(struct gather *gather, uint32_t file, const void *text, size_t size)
 {
     close_record(gather, GATHER_SOURCE);
-    bytes_put_counted(&open_record(gather, GATHER_SOURCE, file)->rows, text, size);
+    bytes_put_counted(&open_record(gather, GATHER_SOURCE, file, 1)->rows, text, size);
     flush_when_large(gather, GATHER_SOURCE, size);
 }
 

@@ -68,7 +68,7 @@ struct gather {
         struct bytes rows;
         uint64_t key;
         uint64_t previous[GATHER_COLUMNS_MAX]; /* the last row */
-        uint32_t count;
+        uint32_t count, columns;
     } open[GATHER_COUNT];
     struct gather_chunk {
         struct bytes payload;  /* records that are closed */
@@ -90,7 +90,10 @@ void gather_begin(struct gather *gather);
 void gather_continue(struct gather *gather, uint32_t sequence, uint64_t size_bytes);
 /* As many values as the table has columns. Rows with equal keys that follow each other share a record. */
 void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values);
-/* The same for definitions, whose key is the first id of the record. */
+/* The same without the last columns, which are read as 0. */
+void gather_short_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values,
+                      uint32_t columns);
+/* As gather_row for definitions, whose key is the first id of the record. */
 void gather_definition(struct gather *gather, enum gather_table table, uint32_t id, const uint64_t *values);
 void gather_string(struct gather *gather, uint32_t id, const char *text, size_t size);
 /* One record for each text. */

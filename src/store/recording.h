@@ -113,10 +113,12 @@ struct call_row {
     uint64_t self_ns;
 };
 
-/* One call from its beginning to its end; of a generator or coroutine, one resumption. */
+/* One call from its beginning to its end; of a generator or coroutine, one resumption. Or one line of it, with what it
+ * calls: until the next line of the same call begins, or the call ends. */
 struct call_event_row {
     uint64_t start_ns, end_ns;
     uint32_t thread, node;
+    uint32_t line; /* 0 = the call itself */
 };
 
 /* Hits and times of one line of a function in one thread. At most one row for each (thread, code, line). */

@@ -28,6 +28,7 @@ struct writer {
     struct map regions;             /* likewise */
     struct map communicators;       /* likewise */
     uint32_t logged_node;           /* of the last allocation that was logged */
+    bool has_line_events;           /* calls have a column for lines from now on */
     struct map inlinings;           /* hash of what the symbol says → row of it */
 };
 
@@ -480,8 +481,10 @@ void writer_call_event(struct writer *writer, const struct call_event_row *row)
     if (!begin_data(writer, row->thread, row->node))
         return;
     gather_time(&writer->gather, RECORD_KIND_EVENTS, row->start_ns);
-    gather_row(&writer->gather, GATHER_CALL_EVENTS, row->thread,
-               (uint64_t[]){row->end_ns, row->end_ns - row->start_ns, row->node});
+    writer->has_line_events |= row->line != 0;
+    gather_short_row(&writer->gather, GATHER_CALL_EVENTS, row->thread,
+                     (uint64_t[]){row->end_ns, row->end_ns - row->start_ns, row->node, row->line},
+                     writer->has_line_events ? 4 : 3);
 }
 
 static bool same_communicator(const struct communicator *a, const struct communicator *b)

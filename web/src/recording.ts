@@ -142,11 +142,12 @@ export class Codes {
     return css(this.color(code, dark));
   }
 
-  /** "file.py:12", or "" for what lies in no file. */
-  place(code: number): string {
+  /** "file.py:12", or "" for what lies in no file. The line is that of the function, if no other is given. */
+  place(code: number, line = 0): string {
     const file = this.file(code);
+    const shown = line || this.line[code];
     if (!file || file === "~") return "";
-    return this.line[code] ? `${file}:${this.line[code]}` : file;
+    return shown ? `${file}:${shown}` : file;
   }
 }
 

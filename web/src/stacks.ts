@@ -101,8 +101,8 @@ export function background(): number {
 
 const DIM = 0.62;
 
-/** Towards the background, for what the search does not name. */
-function dimmed(of: number, towards: number): number {
+/** Towards the background: what the search does not name, lines of a call. */
+export function dimmed(of: number, towards: number): number {
   let result = 0xff000000;
   for (const shift of [0, 8, 16]) {
     const from = (of >>> shift) & 0xff;

@@ -39,6 +39,8 @@ export interface Found {
   share: Share;
   /** That are drawn as one; 0 = it is no call. */
   calls: number;
+  /** Of the function; 0 = it is the function itself. */
+  line: number;
   /** It goes on beyond what was asked for. */
   isCut: boolean;
 }
@@ -208,14 +210,15 @@ export class Timeline {
   }
 
   private foundIn(track: Track, rectangle: number): Found {
-    const { code, start, size, share, calls } = track.layout!;
+    const { code, start, size, share, calls, line } = track.layout!;
     const [first, last] = this.options.whole;
     const [begin, end] = [start[rectangle], start[rectangle] + size[rectangle]];
     const known = track.known!;
     const meetsEdge = (begin <= known.from && known.from > first) || (end >= known.to && known.to < last);
     const isCut = meetsEdge && track.kind !== "calls"; // those come with their own times
     const [length, part, crowded] = [size[rectangle], share[rectangle], calls[rectangle]];
-    return { track, index: rectangle, code: code[rectangle], start: begin, size: length, share: part, calls: crowded, isCut };
+    const shown = { code: code[rectangle], line: line[rectangle], size: length, share: part, calls: crowded };
+    return { track, index: rectangle, start: begin, isCut, ...shown };
   }
 
   private valueAt(event: MouseEvent): number {

@@ -7,8 +7,8 @@ import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./cou
 import type { Request } from "./engine";
 import { count } from "./numbers";
 import type { Counter, Figures, Process, Recording, Thread } from "./recording";
-import type { Band, Layout, Rectangles, Window } from "./rectangles";
-import { background, lookOf, MONOSPACED } from "./stacks";
+import type { Band, Layout, Look, Rectangles, Window } from "./rectangles";
+import { background, dimmed, lookOf, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 
 export type KindName = "process" | "counter" | "region" | "mark" | "thread" | "calls";
@@ -38,6 +38,8 @@ export interface TimedLayout extends Layout {
   share: Shares;
   /** Of how many calls each is the picture: more than one where they are too short to be drawn apart; 0 where samples are. */
   calls: Uint32Array;
+  /** The line that each is of its function; 0 = it is a call. */
+  line: Uint32Array;
 }
 
 /** A counter: the smallest and the largest value of each column of time; NaN where nothing is known. */
@@ -102,6 +104,7 @@ const EMPTY: TimedLayout = {
   share: noShares(),
   code: new Uint32Array(0),
   calls: new Uint32Array(0),
+  line: new Uint32Array(0),
 };
 
 function levelsOf(track: Track): number {
@@ -134,9 +137,17 @@ function threadBand(track: Track, { recording, window, top }: Place): Band {
   };
 }
 
-/** Single calls: of what the thread did besides nothing is known. */
+/** Single calls: of what the thread did besides nothing is known. Their lines are paler than they are. */
 function callsBand(track: Track, place: Place): Band {
-  return { ...threadBand(track, place), top: place.top };
+  const band = threadBand(track, place);
+  const { line } = track.layout ?? EMPTY;
+  const { color, label, background } = band.look;
+  const look: Look = {
+    ...band.look,
+    color: (at) => (line[at] ? dimmed(color(at), background) : color(at)),
+    label: (at) => (line[at] ? `line ${line[at]}` : label(at)),
+  };
+  return { ...band, look, top: place.top };
 }
 
 /** Regions have colours by their names. */
@@ -181,12 +192,14 @@ export function decodeTimed(answer: Answer): TimedLayout {
     share: answer.shares("share"),
     code: answer.numbers("code"),
     calls: answer.numbers("calls"),
+    line: answer.numbers("line"),
   };
 }
 
-/** What to say of calls that are drawn as one. */
-export function crowd(calls: number): [string, string][] {
-  return calls > 1 ? [["calls", `${count(calls)}, too short to be drawn apart; the longest is this`]] : [];
+/** What to say of calls, or lines of them, that are drawn as one. */
+export function crowd(calls: number, line: number): [string, string][] {
+  const what = line ? "lines" : "calls";
+  return calls > 1 ? [[what, `${count(calls)}, too short to be drawn apart; the longest is this`]] : [];
 }
 
 function takeLayout(track: Track, answer: Answer, window: Window): void {

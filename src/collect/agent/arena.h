@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define ARENA_MAGIC    0x616e6572612d6473u
-#define ARENA_VERSION  4u
+#define ARENA_VERSION  5u
 #define ARENA_REQUESTS 1024
 
 /* How many rows a table may hold. Over that the run goes on, aggregated, and the loss is counted. */
@@ -82,7 +82,8 @@ struct arena_thread {
 struct arena_log {
     uint64_t head;       /* words written so far: raised with release */
     uint64_t lost_calls; /* that began while there was no room */
-    uint64_t reserved_by_program[6];
+    uint64_t lost_lines; /* likewise */
+    uint64_t reserved_by_program[5];
     uint64_t tail;       /* words read so far; written by the recorder, as is: */
     uint32_t closed;     /* it takes no more */
     uint32_t keeps_last; /* of the calls as many as fit into size_bytes, else the first */
@@ -92,10 +93,12 @@ struct arena_log {
 
 /* A word: in its low bits a node, in which its thread is from then on (the thread's root: in none), and above them the low
  * bits of the time in ticks. So the word after a call's beginning names its node, and that after its end its caller's.
- * Nodes from ARENA_LOG_THREAD on are no nodes but say what the bits above mean. */
+ * Nodes from ARENA_LOG_LINE on, more than an arena can have, are lines of the call that the thread is in: one begins, and the
+ * one before it ends. Those from ARENA_LOG_THREAD on say what the bits above mean. */
 #define ARENA_LOG_NODE_BITS 28
 #define ARENA_LOG_TIME_BITS (64 - ARENA_LOG_NODE_BITS)
 enum arena_log_word {
+    ARENA_LOG_LINE = 0x0c000000,
     ARENA_LOG_THREAD = 0x0ffffff0, /* row of the thread that the next words are of */
     ARENA_LOG_TIME, /* high bits of the next word's time: too much has passed for the low ones alone */
     ARENA_LOG_GAP,  /* node: words of this thread are missing here, during which it was in none outside it */

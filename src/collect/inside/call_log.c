@@ -66,11 +66,10 @@ static bool has_room(struct call_log *log)
 }
 
 /* Moves between neighbours in the tree: the outermost node on the way is what the thread has not left. */
-static void lose(struct call_log *log, struct arena_thread *row, const struct call_log_step *step)
+static void lose(struct call_log *log, struct arena_thread *row, uint32_t node)
 {
-    log->shared->lost_calls += step->begins;
-    if (!row->log_lost || log->nodes[step->node].depth < log->nodes[row->log_floor].depth)
-        row->log_floor = step->node;
+    if (!row->log_lost || log->nodes[node].depth < log->nodes[row->log_floor].depth)
+        row->log_floor = node;
     row->log_lost = 1;
 }
 
@@ -91,13 +90,31 @@ static void put_state(struct call_log *log, struct arena_thread *row, uint64_t n
 void call_log_put_slowly(struct call_log *log, struct arena_thread *row, struct call_log_step step)
 {
     if (!has_room(log)) {
-        lose(log, row, &step);
+        log->shared->lost_calls += step.begins;
+        lose(log, row, step.node);
         return;
     }
     if (row->log_lost) /* a call that begins now is found again like those around it */
         log->shared->lost_calls += step.begins;
     put_state(log, row, step.now_ticks);
     append(log, step.now_ticks, step.node);
+}
+
+/* After words were lost the next one must say where the thread is. */
+void call_log_put_line(struct call_log *log, struct arena_thread *row, uint32_t line, uint64_t now_ticks)
+{
+    if (line >= ARENA_LOG_THREAD - ARENA_LOG_LINE)
+        return;
+    if (!has_room(log)) {
+        log->shared->lost_lines++;
+        lose(log, row, row->current);
+        return;
+    }
+    bool was_lost = row->log_lost;
+    put_state(log, row, now_ticks);
+    if (was_lost)
+        append(log, now_ticks, row->current);
+    append(log, now_ticks, ARENA_LOG_LINE + line);
 }
 
 void call_log_carry(struct call_log *log, struct arena_thread *row, uint32_t node, uint64_t now_ticks)

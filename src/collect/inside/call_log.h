@@ -1,6 +1,6 @@
 /*
- * call_log: writes each call's beginning and end into the ring of an arena (struct arena_log), from which the recorder makes
- * the timeline. One word and one store for each event.
+ * call_log: writes each call's beginning and end, and the beginnings of lines, into the ring of an arena (struct arena_log),
+ * from which the recorder makes the timeline. One word and one store for each event.
  *
  * Never waits: when the ring is full, calls are lost and counted until half of it is free again, and each thread's next
  * word says which of the calls around it went on all the while. Interpreter lock held.
@@ -38,6 +38,8 @@ struct call_log_step {
     uint64_t now_ticks;
 };
 void call_log_put_slowly(struct call_log *log, struct arena_thread *row, struct call_log_step step);
+/* A line of the call begins that the thread is in. */
+void call_log_put_line(struct call_log *log, struct arena_thread *row, uint32_t line, uint64_t now_ticks);
 /* The thread is in other calls than the log knows of, none of which has begun just now. */
 void call_log_carry(struct call_log *log, struct arena_thread *row, uint32_t node, uint64_t now_ticks);
 

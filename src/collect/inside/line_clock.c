@@ -150,6 +150,16 @@ struct line_thread *line_clock_new_thread(void)
 
 /* ---- calls ---- */
 
+void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now)
+{
+    const struct line_code *function = (const struct line_code *)call->owner;
+    if (line_clock.memory)
+        line_memory_line(call, line, now);
+    if (line_clock.is_logged)
+        tracer_log_line(function->code, arena_codes(line_clock.trace->arena)[function->code_row].line, line,
+                        now);
+}
+
 /* The place of the call of the same function around a new one; 0 = there is none. */
 static uint32_t find_outer(const struct line_thread *thread, const struct line_code *function)
 {

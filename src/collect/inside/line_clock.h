@@ -39,6 +39,7 @@ struct line_clock {
     struct arena_line *rows; /* of the arena */
     bool counter;            /* time is the machine's counter, else ns */
     bool memory;             /* lines are charged with memory, too (line_memory.h) */
+    bool is_logged;          /* they go to the logs of traces, too (tracer_log_line) */
     bool per_thread;
 };
 
@@ -101,12 +102,15 @@ static inline uint32_t line_clock_row(const struct arena_line_call *call, uint32
     return place < call->line_count ? call->first_row + place : 0;
 }
 
+/* What else is to be done when a line begins. */
+void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now);
+
 /* A line of the call begins. */
 static inline void line_clock_line(struct arena_line_call *call, uint32_t line, uint64_t now)
 {
     line_clock_charge(call, now);
-    if (__builtin_expect(line_clock.memory, 0))
-        line_memory_line(call, line, now);
+    if (__builtin_expect(line_clock.memory | line_clock.is_logged, 0))
+        line_clock_pass_on(call, line, now);
     call->row = line_clock_row(call, line);
     line_clock.rows[call->row].hits++;
 }

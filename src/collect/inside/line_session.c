@@ -242,6 +242,7 @@ static int start(char *why, size_t why_bytes)
     if (line_targets_init(agent->session, &trace.filter, why, why_bytes) < 0)
         return -1;
     line_clock_begin(&trace, agent->session->per_thread);
+    line_clock.is_logged = agent->session->timeline;
     if (agent->session->line_memory) {
         arena->measures_memory = 1;
         line_memory_begin(line_session_heap(), agent->session->stop_at_bytes);

@@ -252,6 +252,22 @@ static void log_step(struct context *context, bool begins, uint64_t now)
         call_log_put(context->log, row, (struct call_log_step){node, begins, now});
 }
 
+/* A key that was not remembered is told by where its function begins. */
+static bool is_in(const struct context *context, uint64_t key, uint32_t first_line)
+{
+    const struct arena_node *node = &context->nodes[context->row->current];
+    return node->key == key ||
+           ((node->key & 1) && arena_codes(context->trace->arena)[node->code].line == first_line);
+}
+
+void tracer_log_line(uint64_t key, uint32_t first_line, uint32_t line, uint64_t now)
+{
+    struct lane *lane = tracer_lane();
+    for (struct context *context = lane ? lane->first : NULL; context; context = context->next)
+        if (context->log && is_in(context, key, first_line))
+            call_log_put_line(context->log, context->row, line, now);
+}
+
 /* Goes to the thread's sink: what is called from here on cannot be told apart until it returns. */
 static void enter_sink(struct context *context)
 {

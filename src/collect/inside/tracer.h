@@ -153,6 +153,9 @@ static inline bool tracer_go_back_quickly(const struct tracer_place *place)
     return true;
 }
 
+/* A line begins of the function that runs, whose key and first line these are: for the logs of traces in which its call is. */
+void tracer_log_line(uint64_t key, uint32_t first_line, uint32_t line, uint64_t now);
+
 /* Whether all active traces leave this Python function out, and with it the C functions that it calls. */
 bool tracer_leaves_out(const struct lane *lane, uint64_t caller);
 

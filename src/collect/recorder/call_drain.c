@@ -13,9 +13,11 @@
 struct call_drain_thread {
     struct open_call {
         uint32_t node; /* row in the arena */
-        bool is_written;
-        uint64_t start_ns;
-    } * open; /* outermost first */
+        uint32_t line; /* that it is in; 0 = not known */
+        uint64_t start_ns, line_start_ns;
+        bool is_written, line_is_written;
+        bool is_needed, line_is_needed; /* what lies in it is on the timeline */
+    } * open;                           /* outermost first */
     uint32_t depth, capacity;
     uint64_t last_ns;
 };
@@ -59,7 +61,55 @@ static void tune(struct call_drain *drain, const struct clock_rate *rate)
     drain->ns_per_tick = rate->ns_per_tick * (1 + fmax(-most, fmin(most, behind_ns / second_ns)));
 }
 
-/* ---- calls ---- */
+/* ---- calls and lines ---- */
+
+static struct call_drain_counts *counts_of(struct call_drain *drain, const struct call_event_row *row)
+{
+    return row->line ? &drain->lines : &drain->calls;
+}
+
+static struct call_event_row event_of(const struct call_drain_ids *ids, uint32_t thread,
+                                      const struct open_call *call, uint64_t now_ns)
+{
+    return (struct call_event_row){.start_ns = call->start_ns,
+                                   .end_ns = now_ns > call->start_ns ? now_ns : call->start_ns,
+                                   .thread = ids->threads[thread],
+                                   .node = ids->nodes[call->node].id};
+}
+
+static struct call_event_row event_of_line(const struct call_drain_ids *ids, uint32_t thread,
+                                           const struct open_call *call, uint64_t now_ns)
+{
+    struct call_event_row event = event_of(ids, thread, call, now_ns);
+    event.start_ns = call->line_start_ns;
+    event.line = call->line;
+    return event;
+}
+
+static void close_one(struct call_drain *drain, const struct call_drain_ids *ids,
+                      const struct call_event_row *event)
+{
+    bool lasts = event->end_ns > event->start_ns;
+    if (lasts)
+        writer_call_event(ids->writer, event);
+    drain->written += lasts;
+    counts_of(drain, event)->cut += lasts;
+    counts_of(drain, event)->late += !lasts;
+}
+
+static void close_thread(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t thread,
+                         uint64_t now_ns)
+{
+    struct call_drain_thread *row = &drain->threads[thread];
+    for (uint32_t i = row->depth; i-- > 0;) {
+        const struct call_event_row line = event_of_line(ids, thread, &row->open[i], now_ns);
+        const struct call_event_row call = event_of(ids, thread, &row->open[i], now_ns);
+        if (line.line)
+            close_one(drain, ids, &line);
+        close_one(drain, ids, &call);
+        row->open[i].is_written = row->open[i].line_is_written = true;
+    }
+}
 
 /* What goes on when no more is taken ends there, as far as the timeline goes. */
 static void close_all(struct call_drain *drain, const struct call_drain_ids *ids)
@@ -67,21 +117,11 @@ static void close_all(struct call_drain *drain, const struct call_drain_ids *ids
     struct arena_log *log = ids->view->log;
     uint64_t now_ns = tell_time(drain, drain->ticks);
     drain->is_closed = true;
-    drain->lost_before_closed = __atomic_load_n(&log->lost_calls, __ATOMIC_RELAXED);
+    drain->calls.lost_before_closed = __atomic_load_n(&log->lost_calls, __ATOMIC_RELAXED);
+    drain->lines.lost_before_closed = __atomic_load_n(&log->lost_lines, __ATOMIC_RELAXED);
     __atomic_store_n(&log->closed, 1, __ATOMIC_RELAXED);
-    for (uint32_t thread = 1; thread < ids->thread_count && thread < drain->thread_capacity; thread++) {
-        struct call_drain_thread *row = &drain->threads[thread];
-        for (uint32_t i = row->depth; i-- > 0;) {
-            const struct call_event_row event = {row->open[i].start_ns, now_ns, ids->threads[thread],
-                                                 ids->nodes[row->open[i].node].id};
-            row->open[i].is_written = true;
-            if (event.end_ns > event.start_ns)
-                writer_call_event(ids->writer, &event);
-            drain->written += event.end_ns > event.start_ns;
-            drain->cut += event.end_ns > event.start_ns;
-            drain->late += event.end_ns <= event.start_ns;
-        }
-    }
+    for (uint32_t thread = 1; thread < ids->thread_count && thread < drain->thread_capacity; thread++)
+        close_thread(drain, ids, thread, now_ns);
 }
 
 /* Of what may be used half is for all calls, half of the rest for those over a microsecond, and so on by tens. */
@@ -101,33 +141,46 @@ static void look_at_size(struct call_drain *drain, const struct call_drain_ids *
     drain->thin_ns = thin_ns > drain->thin_ns ? thin_ns : drain->thin_ns;
 }
 
-static void put(struct call_drain *drain, const struct call_drain_ids *ids, const struct call_event_row *row)
+/* Whether it is on the timeline. One that is needed is not too short for it. */
+static bool put(struct call_drain *drain, const struct call_drain_ids *ids, const struct call_event_row *row,
+                bool is_needed)
 {
-    if (row->end_ns - row->start_ns < drain->thin_ns) {
-        drain->thinned++;
-    } else if (drain->is_closed) {
-        drain->late++;
-    } else if (ids->view->log->keeps_last) {
+    bool is_short = row->end_ns - row->start_ns < drain->thin_ns && !is_needed;
+    counts_of(drain, row)->thinned += is_short;
+    counts_of(drain, row)->late += !is_short && drain->is_closed;
+    if (is_short || drain->is_closed)
+        return false;
+    if (ids->view->log->keeps_last) {
         drain->out_of_memory |= !call_keep_add(&drain->keep, row);
-    } else {
-        writer_call_event(ids->writer, row);
-        drain->written++;
-        if (drain->written % 4096 == 0)
-            look_at_size(drain, ids);
+        return true;
     }
+    writer_call_event(ids->writer, row);
+    if (++drain->written % 4096 == 0)
+        look_at_size(drain, ids);
+    return true;
+}
+
+static void leave_line(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t thread,
+                       struct open_call *call, uint64_t now_ns)
+{
+    const struct call_event_row event = event_of_line(ids, thread, call, now_ns);
+    bool is_due = event.line && !call->line_is_written, is_needed = call->line_is_needed;
+    call->line = 0;
+    call->line_is_written = call->line_is_needed = false;
+    if (is_due)
+        call->is_needed |= put(drain, ids, &event, is_needed);
 }
 
 static void leave(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t thread,
                   uint64_t now_ns)
 {
     struct call_drain_thread *row = &drain->threads[thread];
-    const struct open_call *call = &row->open[--row->depth];
-    const struct call_event_row event = {.start_ns = call->start_ns,
-                                         .end_ns = now_ns > call->start_ns ? now_ns : call->start_ns,
-                                         .thread = ids->threads[thread],
-                                         .node = ids->nodes[call->node].id};
-    if (!call->is_written)
-        put(drain, ids, &event);
+    struct open_call *call = &row->open[row->depth - 1];
+    const struct call_event_row event = event_of(ids, thread, call, now_ns);
+    leave_line(drain, ids, thread, call, now_ns);
+    row->depth--;
+    if (!call->is_written && put(drain, ids, &event, call->is_needed) && row->depth)
+        call[-1].is_needed = call[-1].line_is_needed = true;
 }
 
 static void enter(struct call_drain *drain, uint32_t thread, uint32_t node, uint64_t now_ns)
@@ -192,6 +245,33 @@ static void go_to(struct call_drain *drain, const struct call_drain_ids *ids, ui
         go_far(drain, ids, drain->thread, node, now_ns);
 }
 
+/* False when the thread is in no call. */
+static bool begin_line(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t line,
+                       uint64_t now_ns)
+{
+    struct call_drain_thread *row = &drain->threads[drain->thread];
+    if (!row->depth)
+        return false;
+    struct open_call *call = &row->open[row->depth - 1];
+    row->last_ns = now_ns = now_ns > row->last_ns ? now_ns : row->last_ns;
+    leave_line(drain, ids, drain->thread, call, now_ns);
+    call->line = line;
+    call->line_start_ns = now_ns;
+    return true;
+}
+
+/* A line that was not told of may have followed the one that is known. */
+static void cut_line(struct call_drain *drain, const struct call_drain_ids *ids,
+                     struct call_drain_thread *row)
+{
+    struct open_call *call = &row->open[row->depth - 1];
+    bool is_open = call->line && !call->line_is_written, has_lasted = call->line_start_ns < row->last_ns;
+    drain->lines.cut += is_open && has_lasted;
+    drain->lines.unseen += is_open && !has_lasted;
+    call->line_is_written |= !has_lasted;
+    leave_line(drain, ids, drain->thread, call, row->last_ns);
+}
+
 /* Calls that ended unseen end where they were last seen, unless they had only just begun; those that began unseen will
  * begin with the next word. */
 static void take_gap(struct call_drain *drain, const struct call_drain_ids *ids, uint32_t floor)
@@ -199,12 +279,16 @@ static void take_gap(struct call_drain *drain, const struct call_drain_ids *ids,
     struct call_drain_thread *row = &drain->threads[drain->thread];
     uint32_t common = find_common(drain, row, find_path(drain, ids, floor));
     while (row->depth > common && row->open[row->depth - 1].start_ns >= row->last_ns) {
-        drain->unseen += !row->open[row->depth - 1].is_written;
-        row->depth--;
+        const struct open_call *call = &row->open[--row->depth];
+        drain->calls.unseen += !call->is_written;
+        drain->lines.unseen += call->line && !call->line_is_written;
     }
-    drain->cut += row->depth > common ? row->depth - common : 0;
-    while (row->depth > common)
-        leave(drain, ids, drain->thread, row->last_ns);
+    for (; row->depth > common; leave(drain, ids, drain->thread, row->last_ns)) {
+        cut_line(drain, ids, row);
+        drain->calls.cut++;
+    }
+    if (row->depth)
+        cut_line(drain, ids, row);
     drain->how = CALL_DRAIN_FOUND;
 }
 
@@ -232,6 +316,11 @@ static void take_word(struct call_drain *drain, const struct call_drain_ids *ids
     uint32_t node = word & ((1u << ARENA_LOG_NODE_BITS) - 1);
     uint64_t above = word >> ARENA_LOG_NODE_BITS;
     bool sound = true;
+    if (node >= ARENA_LOG_LINE && node < ARENA_LOG_THREAD) {
+        sound = drain->thread && begin_line(drain, ids, node - ARENA_LOG_LINE, time_of(drain, above));
+        drain->senseless_words += !sound;
+        return;
+    }
     switch (node) {
     case ARENA_LOG_THREAD:
         drain->thread = above < ids->thread_count ? (uint32_t)above : 0;
@@ -329,39 +418,68 @@ void call_drain_clear(struct call_drain *drain)
 
 /* ---- losses ---- */
 
-static void say_thinned(const struct call_drain *drain, call_drain_say *say, void *context)
+/* Calls, or lines, and who is to be told of them. */
+struct telling {
+    const char *what;
+    const struct call_drain_counts *counts;
+    call_drain_say *say;
+    void *context;
+};
+
+static void tell(const struct telling *telling, uint64_t count, bool is_loss, const char *words)
 {
-    char text[200];
-    snprintf(
-        text, sizeof text,
-        "calls shorter than %g us are not on the timeline because its size is limited (--timeline-limit); "
-        "they are counted and timed in all tables",
-        (double)drain->thin_ns / 1e3);
-    say(context, drain->thinned, true, text);
+    char text[256];
+    snprintf(text, sizeof text, "%s %s", telling->what, words);
+    telling->say(telling->context, count, is_loss, text);
+}
+
+static void tell_thinned(const struct call_drain *drain, const struct telling *telling)
+{
+    char words[200];
+    snprintf(words, sizeof words,
+             "shorter than %g us are not on the timeline because its size is limited (--timeline-limit); "
+             "they are counted and timed in all tables",
+             (double)drain->thin_ns / 1e3);
+    tell(telling, telling->counts->thinned, true, words);
+}
+
+/* `lost` were not in the log, of which `found` were on the stack later. */
+static void tell_missing(const struct call_drain *drain, const struct telling *telling, uint64_t lost,
+                         uint64_t found)
+{
+    const struct call_drain_counts *counts = telling->counts;
+    uint64_t before =
+        drain->is_closed && counts->lost_before_closed < lost ? counts->lost_before_closed : lost;
+    uint64_t late = counts->late + (lost - before);
+    before -= found < before ? found : before;
+    before += counts->unseen;
+    tell(telling, before, true,
+         "are not on the timeline because the recorder could not keep up; they are counted and timed in all "
+         "tables");
+    tell(telling, late, true,
+         "are not on the timeline because it was full (--timeline-limit); they are counted and timed in all "
+         "tables");
+    tell(telling, found + counts->cut, false,
+         "are on the timeline only in part, because it does not reach further or the recorder could not keep "
+         "up");
 }
 
 void call_drain_tell(const struct call_drain *drain, const struct arena_view *view, call_drain_say *say,
                      void *context)
 {
+    const struct telling calls = {"calls", &drain->calls, say, context};
+    const struct telling lines = {"lines", &drain->lines, say, context};
     if (!view->log)
         return;
-    uint64_t lost = view->log->lost_calls;
-    uint64_t before = drain->is_closed && drain->lost_before_closed < lost ? drain->lost_before_closed : lost;
-    uint64_t late = drain->late + (lost - before);
-    before -= drain->found < before ? drain->found : before;
-    before += drain->unseen;
-    say_thinned(drain, say, context);
-    say(context, before, true,
-        "calls are not on the timeline because the recorder could not keep up; they are counted and timed in "
-        "all tables");
-    say(context, late, true,
-        "calls are not on the timeline because it was full (--timeline-limit); they are counted and timed in "
-        "all tables");
-    say(context, drain->found + drain->cut, false,
-        "calls are on the timeline only in part, because it does not reach further or the recorder could not "
-        "keep up");
-    say(context, drain->keep.gone, false,
+    tell_thinned(drain, &calls);
+    tell_missing(drain, &calls, view->log->lost_calls, drain->found);
+    tell_thinned(drain, &lines);
+    tell_missing(drain, &lines, view->log->lost_lines, 0);
+    say(context, drain->keep.gone_calls, false,
         "earlier calls are not on the timeline, which keeps the last (--ring); they are counted and timed in "
+        "all tables");
+    say(context, drain->keep.gone_lines, false,
+        "earlier lines are not on the timeline, which keeps the last (--ring); they are counted and timed in "
         "all tables");
     say(context, drain->senseless_words, true,
         "steps of the timeline passed over because the program overwrote the recorder's memory");

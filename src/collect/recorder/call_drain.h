@@ -1,5 +1,5 @@
 /*
- * call_drain: the log of an arena → single calls of the file, each written when it ends.
+ * call_drain: the log of an arena → single calls of the file, and lines of them, each written when it ends.
  *
  * Calls keep within the size that the program was given for them: the first, from half of it on without the short ones
  * (the threshold rises as the rest is used up), or the last (call_keep.h). Whatever is left out is counted. Times come
@@ -34,6 +34,15 @@ enum call_drain_how {
     CALL_DRAIN_FOUND,   /* while the log was full */
 };
 
+/* What is not on the timeline, or not whole: of calls, and of lines. */
+struct call_drain_counts {
+    uint64_t unseen;  /* it began just before words were lost */
+    uint64_t cut;     /* it ends where words were lost, or when no more was taken */
+    uint64_t thinned; /* too short */
+    uint64_t late;    /* it ended when no more was taken */
+    uint64_t lost_before_closed;
+};
+
 struct call_drain {
     struct call_drain_thread *threads; /* by row: what is open in each */
     uint32_t thread_capacity;
@@ -50,10 +59,11 @@ struct call_drain {
     uint32_t *path; /* room for one */
     uint32_t path_capacity;
     struct call_keep keep;
-    uint64_t thin_ns; /* shorter calls are left out; the longest that it ever was */
+    uint64_t thin_ns; /* what is shorter is left out; the longest that it ever was */
     bool is_closed;
-    uint64_t lost_before_closed;
-    uint64_t begun, carried, found, unseen, cut, thinned, late, written;
+    struct call_drain_counts calls, lines;
+    uint64_t begun, carried, found; /* calls */
+    uint64_t written;
     uint64_t senseless_words;
     bool out_of_memory;
 };

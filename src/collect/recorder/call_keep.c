@@ -14,7 +14,7 @@ struct call_keep_block {
     struct call_keep_block *next;
     struct bytes rows;
     struct call_event_row before;
-    uint64_t count;
+    uint64_t calls, lines;
 };
 
 static void free_block(struct call_keep_block *block)
@@ -28,7 +28,8 @@ static void forget_first(struct call_keep *keep)
     struct call_keep_block *block = keep->first;
     keep->first = block->next;
     keep->used_bytes -= block->rows.size + sizeof *block;
-    keep->gone += block->count;
+    keep->gone_calls += block->calls;
+    keep->gone_lines += block->lines;
     free_block(block);
 }
 
@@ -60,9 +61,11 @@ bool call_keep_add(struct call_keep *keep, const struct call_event_row *row)
     bytes_put_signed(&block->rows, (int64_t)(row->end_ns - block->before.end_ns));
     bytes_put_varint(&block->rows, row->end_ns - row->start_ns);
     bytes_put_signed(&block->rows, (int64_t)row->node - (int64_t)block->before.node);
+    bytes_put_varint(&block->rows, row->line);
     keep->used_bytes += block->rows.size - before;
     block->before = *row;
-    block->count++;
+    block->calls += !row->line;
+    block->lines += row->line != 0;
     return !block->rows.failed;
 }
 
@@ -74,6 +77,7 @@ static void write_block(const struct call_keep_block *block, struct writer *writ
         row.end_ns += (uint64_t)cursor_get_signed(&cursor);
         row.start_ns = row.end_ns - cursor_get_varint(&cursor);
         row.node += (uint32_t)cursor_get_signed(&cursor);
+        row.line = (uint32_t)cursor_get_varint(&cursor);
         writer_call_event(writer, &row);
     }
 }
@@ -83,7 +87,7 @@ uint64_t call_keep_write(struct call_keep *keep, struct writer *writer)
     uint64_t count = 0;
     for (const struct call_keep_block *block = keep->first; block; block = block->next) {
         write_block(block, writer);
-        count += block->count;
+        count += block->calls + block->lines;
     }
     call_keep_clear(keep);
     return count;

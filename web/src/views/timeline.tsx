@@ -38,7 +38,7 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
   if ("counter" in found) return describeReading(recording, found, event);
   const { codes } = recording;
   const figures: [string, string][] = [
-    ...crowd(found.calls),
+    ...crowd(found.calls, found.line),
     found.isCut
       ? ["lasts", `at least ${time(found.size)}`]
       : ["lasts", `${time(found.size)} (${perCent(found.share)} of the run)`],
@@ -47,7 +47,7 @@ function describe(recording: Recording, found: Found | Reading | null, event: Mo
   ];
   if (found.track.kind === "mark") return describeMark(recording, found, event);
   if (found.track.kind === "region") showTip({ title: regionName(recording, found.code), place: "region", figures }, event);
-  else showTip({ title: codes.name(found.code), place: codes.place(found.code), figures }, event);
+  else showTip({ title: codes.name(found.code), place: codes.place(found.code, found.line), figures }, event);
 }
 
 /** A function is selected; of a region, what was done in it is shown alone, or no longer. */
