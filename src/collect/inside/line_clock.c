@@ -150,14 +150,19 @@ struct line_thread *line_clock_new_thread(void)
 
 /* ---- calls ---- */
 
-void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now)
+void line_clock_log(const struct arena_line_call *call, uint32_t line, uint64_t now)
 {
     const struct line_code *function = (const struct line_code *)call->owner;
+    const struct arena_code *code = &arena_codes(line_clock.trace->arena)[function->code_row];
+    tracer_log_line(function->code, code->line, line, now);
+}
+
+void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now)
+{
     if (line_clock.memory)
         line_memory_line(call, line, now);
     if (line_clock.is_logged)
-        tracer_log_line(function->code, arena_codes(line_clock.trace->arena)[function->code_row].line, line,
-                        now);
+        line_clock_log(call, line, now);
 }
 
 /* The place of the call of the same function around a new one; 0 = there is none. */
@@ -210,7 +215,7 @@ struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line
     };
     line_clock_set_rows(thread, function, call);
     if (line)
-        line_clock_go_on(call, line);
+        line_clock_go_on(call, line, now);
     thread->top = call;
     if (!function->open || function->thread == thread) {
         function->thread = thread;

@@ -13,7 +13,7 @@
 #define FIRST_INTERVAL_NS 10000000u /* between two looks at all functions */
 #define LAST_INTERVAL_NS  2000000000u
 
-static struct monitoring_tool tool;
+static struct monitoring_tool tool = {.wish = 3}; /* a line is in its call */
 static unsigned long chosen_events, callee_events;
 static size_t digit_offset; /* where an int keeps its value, if it is small; 0 = ask the interpreter */
 

@@ -183,7 +183,7 @@ static void take_call(struct line_thread *thread, struct arena_line_call *call, 
         return;
     uint32_t line = (uint32_t)line_of_frame(frame);
     if (line != function->first_line) /* it does not just begin */
-        line_clock_go_on(call, line);
+        line_clock_go_on(call, line, line_clock_now());
 }
 
 /* The hook has not seen the call begin, and will not see it end. */

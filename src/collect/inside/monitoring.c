@@ -7,7 +7,7 @@
 #include "collect/inside/superinstructions.h"
 #include "collect/inside/tracer.h"
 
-static struct monitoring_tool tool;
+static struct monitoring_tool tool = {.wish = 4};
 static bool has_c_calls;
 static bool has_disabled; /* a place was switched off since the last restart */
 

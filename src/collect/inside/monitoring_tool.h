@@ -20,6 +20,7 @@ struct monitoring_event {
 struct monitoring_tool {
     bool is_open;
     long id;
+    long wish; /* the id that is tried first: of an event that with the highest is told first */
 };
 
 /* Valid once a tool is open. The answer "do not tell of this place again" needs a new reference. */
