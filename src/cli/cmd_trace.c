@@ -212,7 +212,9 @@ static const struct option options[] = {
     {"timeline", 0, OPTION_FLAG, NULL, offsetof(struct values, timeline), NULL,
      "Keep each call by itself, with its beginning and its end, too: what happened when, in the page's "
      "timeline, "
-     "in `sonde export -f chrome`, and in all tables of a part of the time (--range)."},
+     "in `sonde export -f chrome`, and in all tables of a part of the time (--range). With --lines each line "
+     "that "
+     "ran, too."},
     {"timeline-limit", 0, OPTION_SIZE, "BYTES", offsetof(struct values, timeline_limit), NULL,
      "What single calls may take in the recording (default 128M, 1 to 4 bytes a call). From half of it on "
      "the "

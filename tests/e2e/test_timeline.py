@@ -308,3 +308,95 @@ def test_range_and_chrome(launch):
         stack.append(end)
 
 
+LINES = """
+    import threading
+
+    def leaf(number):
+        return number + 1
+
+    def countdown(number):
+        if number:
+            countdown(number - 1)
+        return number
+
+    def numbers(count):
+        for number in range(count):
+            yield number
+
+    def fails():
+        try:
+            raise ValueError
+        except ValueError:
+            leaf(0)
+        return [
+            leaf(1),
+            leaf(2),
+        ]
+
+    def loop(count):
+        for number in range(count):
+            leaf(number)
+
+    loop(2000)
+    countdown(3)
+    list(numbers(4))
+    fails()
+    thread = threading.Thread(target=loop, args=[7])
+    thread.start()
+    thread.join()
+"""
+
+
+def line_events_of(recording):
+    """{(name, line): how often}. Each line lies in its call, and what it calls in the line."""
+    columns, nodes = recording.data["call_events"], recording.data["nodes"]
+    stack, found = [], Counter()
+    for row in zip(*(columns[name] for name in ("thread", "node", "line", "start_ns", "end_ns"))):
+        thread, node, line, start_ns, end_ns = row
+        while stack and (stack[-1][0] != thread or stack[-1][4] <= start_ns):
+            stack.pop()
+        around = stack[-1] if stack else (0, 0, 0, 0, end_ns)
+        assert end_ns <= around[4]
+        assert around[:3] == (thread, node, 0) if line else nodes["parent"][node] == around[1]
+        stack.append(row)
+        if line:
+            found[recording.labels[nodes["code"][node]][2], line] += 1
+    return found
+
+
+def line_hits_of(recording):
+    lines, hits = recording.data["lines"], Counter()
+    for code, line, number in zip(lines["code"], lines["line"], lines["hits"]):
+        hits[recording.labels[code][2], line] += number
+    return +hits
+
+
+@pytest.mark.parametrize("options", [(), ("--no-c-calls",)])
+def test_lines_are_events(launch, options):
+    """Every hit of a line is on the timeline; so is what is left of one when a generator goes on in it."""
+    script = launch.write("lines.py", LINES)
+    assert launch.traced(script, trace=["--timeline", "-l", *options]).returncode == 0
+    recording = launch.recording()
+    found, hits = line_events_of(recording), line_hits_of(recording)
+    text = script.read_text().splitlines()
+    yields = text.index("        yield number") + 1
+    assert hits["loop", text.index("        leaf(number)") + 1] == 2007 and hits["numbers", yields] == 4
+    assert found == hits + Counter({("numbers", yields): 4})
+    assert not any("timeline" in text for text in notes(recording))
+    path = launch.folder / "out.sonde"
+    export = [launch.sonde, "export", "-f", "chrome", "-o", launch.folder / "x.json", path]
+    assert launch.run(export).returncode == 0
+    events = json.loads((launch.folder / "x.json").read_text())["traceEvents"]
+    shown = Counter(event["args"]["line"] for event in events if event.get("cat") == "line")
+    assert shown[yields] == 8 and sum(shown.values()) == sum(found.values())
+    report = [launch.sonde, "report", "--json", "--range", "0,", path]
+    calls = {row["name"]: row["calls"] for row in json.loads(launch.run(report).stdout)["functions"]}
+    assert calls["loop"] == 2 and calls["countdown"] == 4, "lines are no calls"
+
+
+def test_lines_take_little_room(modern_launch):
+    script = busy(modern_launch, 100000)
+    assert modern_launch.traced(script, trace=["--timeline", "-l", "--no-c-calls"]).returncode == 0
+    recording = modern_launch.recording()
+    rows = len(recording.data["call_events"]["line"])
+    assert rows > 400000 and (modern_launch.folder / "out.sonde").stat().st_size / rows < 8

@@ -60,7 +60,7 @@ static void text_of_a_damaged_file(void **state)
     assert_has(&out, "not closed");
     assert_has(&out, "the file ends in the middle of a chunk\n");
     assert_has(&out, "  damaged or missing chunks: 1\n");
-    assert_has(&out, "was in a damaged chunk: 46\n");
+    assert_has(&out, "was in a damaged chunk: 47\n");
     assert_has(&out, "\n            16 DEFS ");
     assert_has(&out, " damaged ");
     assert_has(&out, " orphaned ");

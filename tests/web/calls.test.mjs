@@ -45,6 +45,20 @@ test("single calls lie below their callers, and crowds of short ones say how man
   assert(crowd && value(crowd[1]) > 1, "20,000 calls in a few pixels");
 });
 
+test("lines of calls lie between them and what they call", async (harness) => {
+  const script = harness.made("calls.py", (path) => writeFileSync(path, PROGRAM));
+  const recording = harness.made("lines.sonde", (path) =>
+    harness.sonde("trace", "--quiet", "--timeline", "-l", "-o", path, script),
+  );
+  const page = await harness.open(harness.html(recording), { hash: "#view=timeline" });
+  await settled(page);
+  for (const [level, [name, line]] of [["late", 8], ["late", 9], ["inner", 7], ["inner", 7], ["time.sleep", 0]].entries()) {
+    const tip = await tipAt(page, 0.8, level + 1);
+    assert.match(tip, new RegExp(`^${name}\\b`), `level ${level + 1}`);
+    assert.match(tip, line ? new RegExp(`calls\\.py:${line}\\b`) : /./, `level ${level + 1}`);
+  }
+});
+
 test("a range shows the calls in it", async (harness) => {
   const recording = recorded(harness);
   const page = await harness.open(harness.html(recording), { hash: "#view=timeline" });

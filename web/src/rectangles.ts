@@ -13,6 +13,8 @@ export interface Layout {
   start: Float64Array;
   size: Amounts;
   code: Uint32Array;
+  /** The line that each is of its function, where there are such; 0 = it is the function itself. */
+  line?: Uint32Array;
 }
 
 export interface Window {

@@ -101,8 +101,8 @@ export function background(): number {
 
 const DIM = 0.62;
 
-/** Towards the background: what the search does not name, lines of a call. */
-export function dimmed(of: number, towards: number): number {
+/** Towards the background: what the search does not name, lines. */
+function dimmed(of: number, towards: number): number {
   let result = 0xff000000;
   for (const shift of [0, 8, 16]) {
     const from = (of >>> shift) & 0xff;
@@ -177,6 +177,7 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
   const least = options.least ?? 0;
   const rest = night ? 0xff3d3835 : 0xffe2dedb;
   const root = night ? 0xff3a3532 : 0xffe4e0dc;
+  const lineOf = (rectangle: number) => layout.line?.[rectangle] ?? 0;
   return {
     rowHeight: options.rowHeight ?? ROW,
     upwards: options.upwards ?? false,
@@ -186,10 +187,13 @@ export function lookOf(recording: Recording, layout: Layout, options: LookOption
       if (!code) return root;
       if (code === chosen) return accent;
       if (layout.size[rectangle] < least) return rest;
-      return found && !found.has(code) ? dimmed(plain(rectangle), behind) : plain(rectangle);
+      const pale = lineOf(rectangle) || (found && !found.has(code));
+      return pale ? dimmed(plain(rectangle), behind) : plain(rectangle);
     },
-    label: (rectangle) =>
-      layout.code[rectangle] ? recording.codes.name(layout.code[rectangle]) : (options.root ?? ""),
+    label(rectangle) {
+      if (lineOf(rectangle)) return `line ${lineOf(rectangle)}`;
+      return layout.code[rectangle] ? recording.codes.name(layout.code[rectangle]) : (options.root ?? "");
+    },
     textColor: (shown) => css(textOn(shown)),
     font: MONOSPACED,
   };

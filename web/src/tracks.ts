@@ -7,8 +7,8 @@ import { ceilingOf, counterValue, meaningOfCounter, titleOfCounter } from "./cou
 import type { Request } from "./engine";
 import { count } from "./numbers";
 import type { Counter, Figures, Process, Recording, Thread } from "./recording";
-import type { Band, Layout, Look, Rectangles, Window } from "./rectangles";
-import { background, dimmed, lookOf, MONOSPACED } from "./stacks";
+import type { Band, Layout, Rectangles, Window } from "./rectangles";
+import { background, lookOf, MONOSPACED } from "./stacks";
 import { dark } from "./state";
 
 export type KindName = "process" | "counter" | "region" | "mark" | "thread" | "calls";
@@ -38,7 +38,6 @@ export interface TimedLayout extends Layout {
   share: Shares;
   /** Of how many calls each is the picture: more than one where they are too short to be drawn apart; 0 where samples are. */
   calls: Uint32Array;
-  /** The line that each is of its function; 0 = it is a call. */
   line: Uint32Array;
 }
 
@@ -137,17 +136,9 @@ function threadBand(track: Track, { recording, window, top }: Place): Band {
   };
 }
 
-/** Single calls: of what the thread did besides nothing is known. Their lines are paler than they are. */
+/** Single calls: of what the thread did besides nothing is known. */
 function callsBand(track: Track, place: Place): Band {
-  const band = threadBand(track, place);
-  const { line } = track.layout ?? EMPTY;
-  const { color, label, background } = band.look;
-  const look: Look = {
-    ...band.look,
-    color: (at) => (line[at] ? dimmed(color(at), background) : color(at)),
-    label: (at) => (line[at] ? `line ${line[at]}` : label(at)),
-  };
-  return { ...band, look, top: place.top };
+  return { ...threadBand(track, place), top: place.top };
 }
 
 /** Regions have colours by their names. */

@@ -150,11 +150,18 @@ struct line_thread *line_clock_new_thread(void)
 
 /* ---- calls ---- */
 
-void line_clock_log(const struct arena_line_call *call, uint32_t line, uint64_t now)
+static void log_line(const struct arena_line_call *call, uint32_t line, uint64_t now)
 {
     const struct line_code *function = (const struct line_code *)call->owner;
     const struct arena_code *code = &arena_codes(line_clock.trace->arena)[function->code_row];
     tracer_log_line(function->code, code->line, line, now);
+}
+
+void line_clock_log_rest(uint64_t key, uint64_t now)
+{
+    const struct arena_line_call *call = line_clock_own->top;
+    if (call->key == key && call->rest && call->row)
+        log_line(call, call->first_line + (call->row - call->first_row), now);
 }
 
 void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now)
@@ -162,7 +169,7 @@ void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint6
     if (line_clock.memory)
         line_memory_line(call, line, now);
     if (line_clock.is_logged)
-        line_clock_log(call, line, now);
+        log_line(call, line, now);
 }
 
 /* The place of the call of the same function around a new one; 0 = there is none. */
@@ -215,7 +222,7 @@ struct arena_line_call *line_clock_enter(struct line_thread *thread, struct line
     };
     line_clock_set_rows(thread, function, call);
     if (line)
-        line_clock_go_on(call, line, now);
+        line_clock_go_on(call, line);
     thread->top = call;
     if (!function->open || function->thread == thread) {
         function->thread = thread;

@@ -102,8 +102,9 @@ static inline uint32_t line_clock_row(const struct arena_line_call *call, uint32
     return place < call->line_count ? call->first_row + place : 0;
 }
 
-/* For the logs of traces. Whoever traces calls has been told of this one before (monitoring_tool.h). */
-void line_clock_log(const struct arena_line_call *call, uint32_t line, uint64_t now);
+/* For the logs of traces, after whoever traces calls was told of it: the thread's innermost call, if it is of that function
+ * (key), goes on in the middle of a line. */
+void line_clock_log_rest(uint64_t key, uint64_t now);
 /* What else is to be done when a line begins. */
 void line_clock_pass_on(const struct arena_line_call *call, uint32_t line, uint64_t now);
 
@@ -118,12 +119,10 @@ static inline void line_clock_line(struct arena_line_call *call, uint32_t line, 
 }
 
 /* The call goes on in the middle of a line: that is not a hit. */
-static inline void line_clock_go_on(struct arena_line_call *call, uint32_t line, uint64_t now)
+static inline void line_clock_go_on(struct arena_line_call *call, uint32_t line)
 {
     call->row = line_clock_row(call, line);
     call->rest = 1;
-    if (__builtin_expect(line_clock.is_logged, 0))
-        line_clock_log(call, line, now);
 }
 
 /* A call of a chosen function begins, or goes on in the middle of `line` (0 = it begins); NULL when there is no room

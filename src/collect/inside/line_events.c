@@ -154,6 +154,8 @@ static PyObject *enter(PyObject *code, PyObject *offset)
         line_codes_describe(function);
     uint32_t line = offset ? line_codes_line(function, code, number_of(offset)) : 0;
     line_clock_enter(thread, function, line, now);
+    if (__builtin_expect(line_clock.is_logged && line, 0))
+        line_clock_log_rest((uint64_t)code, now);
     look_again_if_due(now);
     return Py_None;
 }

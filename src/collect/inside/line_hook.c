@@ -10,6 +10,7 @@
 #include "collect/inside/line_probes.h"
 #include "collect/inside/line_session.h"
 #include "collect/inside/line_trace_slot.h"
+#include "collect/inside/profile_slot.h"
 #include "collect/inside/setprofile.h"
 
 static int (*line_of_frame)(PyFrameObject *);
@@ -183,7 +184,9 @@ static void take_call(struct line_thread *thread, struct arena_line_call *call, 
         return;
     uint32_t line = (uint32_t)line_of_frame(frame);
     if (line != function->first_line) /* it does not just begin */
-        line_clock_go_on(call, line, line_clock_now());
+        line_clock_go_on(call, line);
+    if (line_clock.is_logged && !profile_slot_is_active()) /* which is told of the call only now */
+        line_clock_log_rest(call->key, line_clock_now());
 }
 
 /* The hook has not seen the call begin, and will not see it end. */

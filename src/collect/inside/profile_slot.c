@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "collect/inside/line_clock.h"
 #include "collect/inside/setprofile.h"
 #include "collect/inside/slot_sharing.h"
 #include "collect/inside/thread_start.h"
@@ -46,6 +47,8 @@ static void take_event(PyFrameObject *frame, int what, PyObject *argument)
 static int on_event(PyObject *object, PyFrameObject *frame, int what, PyObject *argument)
 {
     take_event(frame, what, argument);
+    if (__builtin_expect(line_clock.is_logged, 0) && what == EVENT_CALL)
+        line_clock_log_rest((uint64_t)interpreter_frame_code(frame), tracer_now());
     return __builtin_expect(object != NULL, 0) ? slot_sharing_pass_on(object, frame, what, argument) : 0;
 }
 

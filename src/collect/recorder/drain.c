@@ -118,6 +118,7 @@ static uint64_t moment(const struct clock_rate *rate, uint64_t ticks)
 static void step_threads(struct drain *drain, const struct clock_rate *rate)
 {
     uint32_t count = arena_thread_count(&drain->view);
+    enum writer_collector collector = drain->view.limits.lines ? WRITER_LINES : WRITER_CALLS;
     if (!make_room(drain, (void **)&drain->threads, &drain->thread_capacity, count, sizeof *drain->threads))
         return;
     for (uint32_t i = drain->thread_count; i < count; i++) {
@@ -128,7 +129,7 @@ static void step_threads(struct drain *drain, const struct clock_rate *rate)
             .tid = row.tid,
             .start_ns = moment(rate, row.start_ticks),
         };
-        drain->threads[i] = i ? writer_met_thread(drain->writer, WRITER_CALLS, &thread) : 0;
+        drain->threads[i] = i ? writer_met_thread(drain->writer, collector, &thread) : 0;
     }
     drain->thread_count = count;
 }

@@ -318,11 +318,11 @@ function timeFigures(recording: Recording, layout: TimeLayout, rectangle: number
     summary.sampled &&
     (start <= Math.max(layout.known[0], summary.begin_ns + 1) || start + size >= Math.min(layout.known[1], summary.end_ns));
   const figures: [string, string][] = [
-    ...crowd(layout.calls[rectangle]),
+    ...crowd(layout.calls[rectangle], layout.line[rectangle]),
     ["lasts", isCut ? `at least ${time(size)}` : `${time(size)} · ${perCent(layout.share[rectangle])} of the run`],
     ["from", distance(summary.begin_ns, start)],
   ];
-  return { title: codes.name(code), place: codes.place(code), figures };
+  return { title: codes.name(code), place: codes.place(code, layout.line[rectangle]), figures };
 }
 
 function onTimeKey(picture: Picture, event: KeyboardEvent): boolean {
