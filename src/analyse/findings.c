@@ -22,7 +22,8 @@ void findings_clear(struct findings *findings)
     *findings = (struct findings){0};
 }
 
-static int add(struct findings *findings, const char *topic, uint32_t code, double share, struct bytes *text)
+int findings_add(struct findings *findings, const char *topic, uint32_t code, double share,
+                 struct bytes *text)
 {
     bytes_put_u8(text, '\0');
     struct finding *rows = realloc(findings->rows, (findings->count + 1) * sizeof *rows);
@@ -72,7 +73,7 @@ static int add_found(struct findings *findings, const char *topic, uint32_t code
                      struct bytes *text)
 {
     if (share > 0)
-        return add(findings, topic, code, share, text);
+        return findings_add(findings, topic, code, share, text);
     bytes_clear(text);
     return 0;
 }
@@ -143,14 +144,14 @@ static int add_notes(struct findings *findings, const struct recording *recordin
     for (uint32_t i = 0; i < said; i++) {
         struct bytes text = {0};
         put_note(recording, &recording->notes[i], &text);
-        if (add(findings, note_topic(recording->notes[i].kind), 0, 0, &text) < 0)
+        if (findings_add(findings, note_topic(recording->notes[i].kind), 0, 0, &text) < 0)
             return -1;
     }
     if (said == recording->notes_count)
         return 0;
     struct bytes text = {0};
     bytes_putf(&text, "There are %u more notes: see `sonde info`.", recording->notes_count - said);
-    return add(findings, "warning", 0, 0, &text);
+    return findings_add(findings, "warning", 0, 0, &text);
 }
 
 static int add_damage(struct findings *findings, const struct recording *recording)
@@ -167,13 +168,13 @@ static int add_damage(struct findings *findings, const struct recording *recordi
     else if (recording->chunks_count && !damage->complete)
         bytes_put_text(&text,
                        "The recording was not closed: what came after the last checkpoint is missing.");
-    if (text.size && add(findings, "damage", 0, 0, &text) < 0)
+    if (text.size && findings_add(findings, "damage", 0, 0, &text) < 0)
         return -1;
     if (!damage->unknown_chunks)
         return 0;
     bytes_putf(&text, "%" PRIu64 " chunks were written by a newer sonde and are not shown.",
                damage->unknown_chunks);
-    return add(findings, "damage", 0, 0, &text);
+    return findings_add(findings, "damage", 0, 0, &text);
 }
 
 static int out_of_memory(struct err *err)

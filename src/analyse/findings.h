@@ -11,6 +11,8 @@
 
 #include "analyse/functions.h"
 
+struct bytes;
+
 #define FINDINGS_MAX 6
 
 struct finding {
@@ -32,6 +34,9 @@ int findings_build(const struct recording *recording, const struct selection *se
 int findings_build_from(const struct recording *recording, const struct selection *selection,
                         const struct functions *functions, const struct tree *tree, struct findings *findings,
                         struct err *err);
+/* For those who look at something else: one more. Takes what `text` holds, also when it fails (memory ran out). */
+int findings_add(struct findings *findings, const char *topic, uint32_t code, double share,
+                 struct bytes *text);
 void findings_clear(struct findings *findings);
 
 #endif

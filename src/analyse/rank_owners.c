@@ -8,20 +8,20 @@
 bool rank_owners_has_any(const struct recording *recording)
 {
     for (uint32_t i = 1; i < recording->processes_count; i++)
-        if (recording->processes[i].rank != RANK_OWNERS_NONE)
+        if (recording->processes[i].rank != RANK_NONE)
             return true;
     return false;
 }
 
 uint32_t rank_owners_only(const struct recording *recording)
 {
-    uint32_t only = RANK_OWNERS_NONE;
+    uint32_t only = RANK_NONE;
     for (uint32_t i = 1; i < recording->processes_count; i++) {
         uint32_t rank = recording->processes[i].rank;
-        if (rank == RANK_OWNERS_NONE)
+        if (rank == RANK_NONE)
             continue;
-        if (only != RANK_OWNERS_NONE && only != rank)
-            return RANK_OWNERS_NONE;
+        if (only != RANK_NONE && only != rank)
+            return RANK_NONE;
         only = rank;
     }
     return only;
@@ -38,7 +38,7 @@ uint32_t *rank_owners_new(const struct recording *recording, struct err *err)
     for (uint32_t i = 1; i < recording->processes_count; i++) {
         const struct process *process = &recording->processes[i];
         uint32_t parent = process->parent < i ? process->parent : 0;
-        owners[i] = process->rank != RANK_OWNERS_NONE ? process->rank : owners[parent];
+        owners[i] = process->rank != RANK_NONE ? process->rank : owners[parent];
     }
     return owners;
 }

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rank.h"
+
 struct err;
 struct recording;
 
-#define RANK_OWNERS_NONE UINT32_MAX
-
-/* By process the number of its rank, RANK_OWNERS_NONE = of none. Owned: free it. NULL with err when memory ran out. */
+/* By process the number of its rank, RANK_NONE = of none. Owned: free it. NULL with err when memory ran out. */
 uint32_t *rank_owners_new(const struct recording *recording, struct err *err);
-/* The rank that all ranked processes are of; RANK_OWNERS_NONE when there is none, or more than one. */
+/* The rank that all ranked processes are of; RANK_NONE when there is none, or more than one. */
 uint32_t rank_owners_only(const struct recording *recording);
 bool rank_owners_has_any(const struct recording *recording);
 

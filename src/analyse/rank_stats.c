@@ -13,7 +13,7 @@ double rank_stats_value(const struct rank_cell *cell, enum rank_value value)
     case RANK_SAMPLES:
         return (double)cell->samples;
     case RANK_USEFUL:
-        return (double)(cell->total - cell->mpi);
+        return cell->total > cell->mpi ? (double)(cell->total - cell->mpi) : 0;
     default:
         return (double)cell->total;
     }

@@ -8,6 +8,7 @@
 #include "analyse/rank_table.h"
 #include "analyse/weights.h"
 #include "base/err.h"
+#include "store/mpi_calls.h"
 
 /* What one rank has so far, by function or by path. */
 struct growing {
@@ -27,7 +28,8 @@ struct sums {
     int8_t *is_mpi;    /* by code; 0 = not looked at yet, 1 = it is, -1 = it is not */
     uint64_t *thread_amounts, *thread_mpi;
     struct growing functions, paths;
-    uint64_t stack; /* number of the one that is being added */
+    uint64_t stack;  /* number of the one that is being added */
+    bool has_totals; /* MPI's own times are known: frames need not tell */
     bool failed;
 };
 
@@ -255,7 +257,7 @@ static bool add_stack(struct sums *sums, const struct weight *weight)
     sums->stack++;
     for (uint32_t at = weight->node; at && !sums->failed; at = nodes[at].parent) {
         uint32_t code = carry_code(sums, nodes[at].code);
-        in_mpi |= is_mpi(sums, nodes[at].code);
+        in_mpi |= !sums->has_totals && is_mpi(sums, nodes[at].code);
         if (code)
             add_total(sums, &sums->functions, code, weight, in_mpi);
         if (sums->path_of)
@@ -294,6 +296,39 @@ static void add_weight(const struct weight *weight, void *context)
     sums->table->has_mpi |= in_mpi;
     sums->thread_amounts[weight->thread] += weight->amount;
     sums->thread_mpi[weight->thread] += in_mpi ? weight->amount : 0;
+}
+
+static void add_mpi_stack(struct sums *sums, const struct mpi_total_row *row)
+{
+    const struct node *nodes = sums->from->nodes;
+    sums->stack++;
+    for (uint32_t at = row->node; at && !sums->failed; at = nodes[at].parent) {
+        uint32_t code = carry_code(sums, nodes[at].code);
+        struct rank_cell *cell = code ? touch(sums, &sums->functions, code) : NULL;
+        struct rank_cell *path = sums->path_of ? touch(sums, &sums->paths, sums->path_of[at]) : NULL;
+        if (cell && sums->functions.last_seen[code] != sums->stack) {
+            sums->functions.last_seen[code] = sums->stack;
+            cell->mpi += row->total_ns;
+        }
+        if (path)
+            path->mpi += row->total_ns;
+    }
+}
+
+static void add_mpi_totals(struct sums *sums, const struct selection *selection)
+{
+    for (uint32_t i = 0; i < sums->from->mpi_totals_count && !sums->failed; i++) {
+        const struct mpi_total_row *row = &sums->from->mpi_totals[i];
+        uint32_t place = sums->places[row->thread];
+        if (place == MAP_NONE || mpi_call_shape(row->call) == MPI_SHAPE_PYTHON ||
+            !tree_selection_has(selection, sums->from, row->thread))
+            continue;
+        change_rank(sums, place);
+        add_mpi_stack(sums, row);
+        sums->table->ranks[place].mpi += row->total_ns;
+        sums->thread_mpi[row->thread] += row->total_ns;
+    }
+    sums->table->mpi_is_measured = sums->table->has_mpi = true;
 }
 
 static void note_busiest(struct sums *sums)
@@ -378,9 +413,13 @@ static int add_all(struct sums *sums, const struct selection *selection, struct 
                    (sums->from->functions_count || functions_are_of_lines(sums->from));
     if (is_flat)
         return add_flat(sums, selection, err);
+    sums->has_totals = sums->from->mpi_totals_count && sums->table->measure == MEASURE_TIME &&
+                       !selection->begin_ns && !selection->end_ns;
     if (sums->path_of)
         carry_paths(sums);
     int result = weights_each(sums->from, selection, add_weight, sums, err);
+    if (result == 0 && sums->has_totals)
+        add_mpi_totals(sums, selection);
     note_busiest(sums);
     return result;
 }

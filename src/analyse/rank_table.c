@@ -1,10 +1,13 @@
 #include "analyse/rank_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/rank_owners.h"
 #include "analyse/rank_sums.h"
 #include "base/err.h"
+
+#define EXPECTED_MAX (1u << 24) /* more ranks than any machine has: what a file says is not trusted */
 
 static void clear_cells(struct rank_cells *cells, uint32_t count)
 {
@@ -21,6 +24,9 @@ void rank_table_clear(struct rank_table *table)
     strings_clear(&table->identity);
     node_table_clear(&table->nodes);
     map_clear(&table->places);
+    for (uint32_t i = 0; i < table->unread_count; i++)
+        free(table->unread[i]);
+    free(table->unread);
     free(table->ranks);
     free(table->origins);
     *table = (struct rank_table){0};
@@ -109,7 +115,7 @@ static void note_expected(struct rank_table *table, const struct recording *reco
 {
     const char *text = recording_meta(recording, "ranks");
     unsigned long expected = text ? strtoul(text, NULL, 10) : 0;
-    if (expected > table->expected && expected < UINT32_MAX)
+    if (expected > table->expected && expected <= EXPECTED_MAX)
         table->expected = (uint32_t)expected;
 }
 
@@ -118,11 +124,11 @@ static int place_threads(struct rank_table *table, const struct recording *from,
                          uint32_t *places)
 {
     uint32_t only = rank_owners_only(from);
-    places[0] = only == RANK_OWNERS_NONE ? MAP_NONE : place_of(table, only);
+    places[0] = only == RANK_NONE ? MAP_NONE : place_of(table, only);
     for (uint32_t i = 1; i < from->threads_count; i++) {
         uint32_t number = owners[from->threads[i].process];
-        places[i] = number == RANK_OWNERS_NONE ? MAP_NONE : place_of(table, number);
-        if (places[i] == MAP_NONE && number != RANK_OWNERS_NONE)
+        places[i] = number == RANK_NONE ? MAP_NONE : place_of(table, number);
+        if (places[i] == MAP_NONE && number != RANK_NONE)
             return -1;
     }
     return 0;
@@ -132,13 +138,13 @@ static int add_ranks(struct rank_table *table, const struct recording *from, con
                      uint32_t *places)
 {
     for (uint32_t i = 1; i < from->processes_count; i++)
-        if (owners[i] != RANK_OWNERS_NONE && place_of(table, owners[i]) == MAP_NONE)
+        if (owners[i] != RANK_NONE && place_of(table, owners[i]) == MAP_NONE)
             return -1;
     if (place_threads(table, from, owners, places) < 0)
         return -1;
     struct span *spans = calloc((size_t)table->rank_count + 1, sizeof *spans);
     for (uint32_t i = 1; spans && i < from->processes_count; i++)
-        if (owners[i] != RANK_OWNERS_NONE) {
+        if (owners[i] != RANK_NONE) {
             uint32_t place = place_of(table, owners[i]);
             table->ranks[place].problems |= problems_of(from);
             add_process(table, from, &from->processes[i], place, &spans[place]);
@@ -195,6 +201,17 @@ int rank_table_add(struct rank_table *table, const struct recording *recording,
     int result = add_placed(table, recording, &chosen, owners, err);
     free(owners);
     return result;
+}
+
+int rank_table_note_unread(struct rank_table *table, const char *why, struct err *err)
+{
+    char **unread = realloc(table->unread, (table->unread_count + 1) * sizeof *unread);
+    char *copy = unread ? strdup(why) : NULL;
+    table->unread = unread ? unread : table->unread;
+    if (!copy)
+        return err_set(err, "not enough memory for the names of files");
+    unread[table->unread_count++] = copy;
+    return 0;
 }
 
 /* ---- order ---- */
@@ -288,12 +305,4 @@ const struct rank_cell *rank_table_cell(const struct rank_cells *cells, uint32_t
 uint32_t rank_table_place(const struct rank_table *table, uint32_t number)
 {
     return map_get(&table->places, number);
-}
-
-void rank_table_set_mpi(struct rank_table *table, uint32_t number, uint64_t mpi_ns)
-{
-    uint32_t place = map_get(&table->places, number);
-    table->mpi_is_measured = table->has_mpi = true;
-    if (place != MAP_NONE)
-        table->ranks[place].busiest_mpi = mpi_ns;
 }

@@ -42,7 +42,7 @@ struct rank_row {
     uint64_t samples;     /* of all threads */
     uint64_t busiest;     /* the amount of its busiest thread, */
     uint64_t busiest_mpi; /* and the part of it that was spent in MPI */
-    uint64_t mpi;         /* the part of `amount` that was spent in MPI, by the frames on the stacks */
+    uint64_t mpi;         /* the part of `amount` that was spent in MPI */
 };
 
 /* What a function or a call path took on one rank. */
@@ -51,7 +51,7 @@ struct rank_cell {
     uint32_t samples; /* with it anywhere on the stack; UINT32_MAX = or more */
     uint64_t calls;
     uint64_t self, total; /* in the unit of the measure */
-    uint64_t mpi;         /* the part of `total` that was spent in MPI, itself or further down */
+    uint64_t mpi; /* of the total's time, that in MPI, itself or further down; what is measured may be more */
 };
 
 struct rank_cells {
@@ -75,9 +75,10 @@ struct rank_table {
     bool sampled;         /* samples (of memory: blocks) stand for calls */
     uint32_t expected;    /* ranks that the run had, as it says itself; 0 = it does not */
     uint32_t added;       /* recordings so far */
-    bool
-        mpi_is_measured; /* by rank_table_set_mpi; else it is told from frames of mpi4py and of MPI libraries */
-    bool has_mpi;        /* either way */
+    char **unread;        /* files that were not, and why, in words */
+    uint32_t unread_count;
+    bool mpi_is_measured; /* call by call (--mpi); else frames of mpi4py and of MPI's libraries tell */
+    bool has_mpi;         /* either way */
 
     struct map places;       /* number → place in `ranks` */
     struct strings identity; /* what makes a function itself → code of `names` */
@@ -87,6 +88,8 @@ struct rank_table {
 /* `selection` may be NULL; ids in it are of this recording. The first one's measure is that of the table. */
 int rank_table_add(struct rank_table *table, const struct recording *recording,
                    const struct selection *selection, struct err *err);
+/* For the report: a file of the run that cannot be read. */
+int rank_table_note_unread(struct rank_table *table, const char *why, struct err *err);
 /* Puts the ranks in order, and the cells. More may be added afterwards, and it be called again. */
 int rank_table_finish(struct rank_table *table, struct err *err);
 void rank_table_clear(struct rank_table *table);
@@ -101,9 +104,5 @@ uint32_t rank_table_find_origin(const struct rank_table *table, uint32_t code);
 const struct rank_cell *rank_table_cell(const struct rank_cells *cells, uint32_t rank);
 /* MAP_NONE when there is no rank of that number. */
 uint32_t rank_table_place(const struct rank_table *table, uint32_t number);
-
-/* Time in MPI of the busiest thread of a rank, as it was measured (after rank_table_finish; unknown ranks are passed
- * over). */
-void rank_table_set_mpi(struct rank_table *table, uint32_t number, uint64_t mpi_ns);
 
 #endif

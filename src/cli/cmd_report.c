@@ -5,8 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/functions.h"
 #include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
+#include "analyse/rank_owners.h"
+#include "analyse/rank_table.h"
 #include "analyse/regions.h"
 #include "analyse/series.h"
 #include "base/bytes.h"
@@ -16,6 +19,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/rank_report.h"
 #include "cli/selection_options.h"
 #include "export/report_json.h"
 #include "export/sources.h"
@@ -33,7 +37,7 @@ struct values {
     bool callers, callees, tree, bottom_up, regions;
     double min_percent;
     int64_t depth;
-    const char *by;
+    const char *by, *ranks_of;
     const char *process, *thread;
     const char *measure, *range;
     bool idle, gil, internals;
@@ -52,8 +56,9 @@ static const struct values defaults = {.findings = true,
                                        .unit = LINES_TEXT_UNIT_S,
                                        .precision = MEMORY_LINES_TEXT_PRECISION};
 
-/* In the order of enum group_by. */
-static const char *const groupings[] = {"function", "module", "file", "thread", "process", "line", NULL};
+/* In the order of enum group_by, but for the last, which is the ranks of cli/rank_report.h. */
+static const char *const groupings[] = {"function", "module", "file", "thread",
+                                        "process",  "line",   "rank", NULL};
 
 #define FIELD(name) offsetof(struct values, name)
 
@@ -69,14 +74,19 @@ static const struct option options[] = {
      "Show the time in the regions of the program (timers, zones, marked functions), with and without the "
      "regions inside; where there are several processes, the least and the most of one."},
     {"by", 0, OPTION_CHOICE, "WHAT", FIELD(by), groupings,
-     "One row for each function, module, file, thread, process or line."},
+     "One row for each function, module, file, thread, process, line or rank."},
+    {"ranks-of", 0, OPTION_TEXT, "FUNCTION", FIELD(ranks_of), NULL,
+     "Of a run with ranks: this function on each of them. A name, with its class and module or without, or a "
+     "regular expression."},
     {"findings", 0, OPTION_FLAG, NULL, FIELD(findings), NULL, "Leave the findings out."},
     {"Which rows", .kind = OPTION_HEADING},
     {"sort", 's', OPTION_LIST, "KEY", FIELD(sort), NULL,
      "Order by calls, cumulative, filename, line, name, nfl, pcalls, stdname or tottime, or a beginning of "
      "one; "
      "may be repeated. Without it: tottime, the time in the function itself. Of memory also by peak, total, "
-     "leaked, temporary or count, which is then what is shown."},
+     "leaked, temporary or count, which is then what is shown. Of a run with ranks also by mean, min, max, "
+     "std, "
+     "imbalance, imbalance-time or present; without it by mean."},
     {"reverse", 0, OPTION_FLAG, NULL, FIELD(reverse), NULL, "Turn the order round."},
     {"restrict", 'r', OPTION_LIST, "WHAT", FIELD(restrictions), NULL,
      "Keep a number of rows (10), a fraction (0.1), or those that match a regular expression; may be "
@@ -143,14 +153,14 @@ static int parse_view(const struct values *values, enum report_view *view, struc
                  {values->tree, REPORT_TREE},
                  {values->bottom_up, REPORT_BOTTOM_UP},
                  {values->regions, REPORT_REGIONS}};
-    int given = strcmp(values->by, "function") != 0;
+    int given = (strcmp(values->by, "function") != 0) + (values->ranks_of != NULL);
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
         given += views[i].given;
         *view = views[i].given ? views[i].view : *view;
     }
     if (given > 1)
-        return err_set(err, "--callers, --callees, --tree, --bottom-up, --regions and --by are different "
-                            "views: give one of them");
+        return err_set(err, "--callers, --callees, --tree, --bottom-up, --regions, --ranks-of and --by are "
+                            "different views: give one of them");
     return 0;
 }
 
@@ -186,28 +196,33 @@ static int find_thread(const struct recording *recording, const char *text, stru
     return 0;
 }
 
-/* Of memory the measures are keys, too: the last one says what is shown, the other keys how it is ordered. */
-static const char *choose_keys(const struct values *values, const struct recording *recording,
-                               struct report_options *report)
+static bool is_memory_key(const char *key)
+{
+    enum measure found;
+    return measure_find(key, &found, NULL) == 0 && measure_is_memory(found);
+}
+
+/* Of memory the measures are keys, too: the last one says what is shown, ... */
+static const char *choose_measure(const struct values *values, const struct recording *recording)
 {
     const char *measure = values->measure;
-    report->sort = values->sort.items;
-    for (size_t i = 0; i < values->sort.count; i++) {
-        enum measure found;
-        const char *key = values->sort.items[i];
-        bool named = measure_find(key, &found, NULL) == 0 && measure_is_memory(found);
-        if (named && measure_has_memory(recording))
-            measure = key;
-        else
-            values->sort.items[report->sort_count++] = key;
-    }
+    for (size_t i = 0; i < values->sort.count && measure_has_memory(recording); i++)
+        measure = is_memory_key(values->sort.items[i]) ? values->sort.items[i] : measure;
     return measure;
 }
 
-static int choose(const struct values *values, const struct recording *recording,
-                  struct report_options *report, struct err *err)
+/* ... the other keys how it is ordered. */
+static void choose_keys(const struct values *values, bool memory, struct report_options *report)
 {
-    const char *measure = choose_keys(values, recording, report);
+    report->sort = values->sort.items;
+    for (size_t i = 0; i < values->sort.count; i++)
+        if (!memory || !is_memory_key(values->sort.items[i]))
+            values->sort.items[report->sort_count++] = values->sort.items[i];
+}
+
+/* What does not depend on the recording. */
+static int choose_look(const struct values *values, struct report_options *report, struct err *err)
+{
     report->reverse = values->reverse;
     report->selection.idle = values->idle;
     report->selection.gil = values->gil;
@@ -222,11 +237,21 @@ static int choose(const struct values *values, const struct recording *recording
     report->summarize = values->summarize;
     report->extremes = values->extremes;
     report->precision = values->precision ? values->precision : -1;
-    while (strcmp(groupings[report->by], values->by) != 0)
+    while (strcmp(groupings[report->by], values->by) != 0 && strcmp(values->by, "rank") != 0)
         report->by++;
     if (parse_limit(values->limit, &report->limit, err) < 0 || lines_text_check_unit(values->unit, err) < 0 ||
         memory_lines_text_check_precision(values->precision, err) < 0 ||
         parse_view(values, &report->view, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int choose(const struct values *values, const struct recording *recording,
+                  struct report_options *report, struct err *err)
+{
+    const char *measure = choose_measure(values, recording);
+    choose_keys(values, measure_has_memory(recording), report);
+    if (choose_look(values, report, err) < 0)
         return -1;
     if (find_process(recording, values->process, &report->selection, err) < 0)
         return -1;
@@ -363,23 +388,149 @@ static bool are_of_counters(const struct input_paths *paths)
     return found;
 }
 
+/* ---- runs with ranks ---- */
+
+#define NO_RANKS 1
+
+static bool wants_ranks(const struct values *values)
+{
+    return values->ranks_of || strcmp(values->by, "rank") == 0;
+}
+
+/* Other views are those of all ranks together. */
+static bool may_be_of_ranks(const struct values *values)
+{
+    bool by_function = strcmp(values->by, "function") == 0 || wants_ranks(values);
+    return by_function && !values->callers && !values->callees && !values->tree && !values->bottom_up &&
+           !values->regions && !values->process && !values->thread;
+}
+
+/* Lines and memory over time have reports of their own, of all ranks together. */
+static bool is_of_ranks(const struct values *values, const struct recording *recording)
+{
+    bool has_functions = !functions_are_of_lines(recording) && !recording->lines_count &&
+                         !recording->line_memory_count && !series_is_all(recording);
+    return rank_owners_has_any(recording) && (has_functions || wants_ranks(values));
+}
+
+static int add_recording(const struct values *values, struct recording *recording, struct rank_table *table,
+                         struct err *err)
+{
+    struct selection selection = {.idle = values->idle, .gil = values->gil};
+    if (native_stacks_name(recording, values->internals, err) < 0 ||
+        selection_options_narrow(&values->part, recording, err) < 0 ||
+        selection_options_choose(choose_measure(values, recording), values->range, recording, &selection,
+                                 err) < 0)
+        return -1;
+    return rank_table_add(table, recording, &selection, err);
+}
+
+/* A file that cannot be read costs itself only, and so does one of no rank among others. */
+static int add_file(const struct values *values, const char *path, struct rank_table *table, struct err *err)
+{
+    struct recording recording = {0};
+    struct err why = {0};
+    int result = input_read(path, &recording, &why);
+    bool is_ranked = result == 0 && is_of_ranks(values, &recording);
+    if (result == 0 && !is_ranked)
+        err_set(&why, "%s: it is of no rank", path);
+    if (is_ranked)
+        result = add_recording(values, &recording, table, err);
+    else if (result == 0 && !table->rank_count)
+        result = NO_RANKS;
+    else
+        result = rank_table_note_unread(table, why.text, err);
+    recording_clear(&recording);
+    return result;
+}
+
+static int put_ranks(const struct values *values, struct rank_table *table, const char *name,
+                     struct bytes *out, struct err *err)
+{
+    struct report_options report = {.terminal = terminal_for(values), .name = name};
+    const struct rank_report ranks = {.function = values->ranks_of,
+                                      .by_rank = strcmp(values->by, "rank") == 0,
+                                      .csv = values->csv,
+                                      .json = values->json};
+    choose_keys(values, measure_is_memory(table->measure), &report);
+    if (choose_look(values, &report, err) < 0 || rank_table_finish(table, err) < 0)
+        return -1;
+    return table->rank_count > 1 ? rank_report_put(table, &ranks, &report, out, err) : NO_RANKS;
+}
+
+/* One file that holds all ranks; NO_RANKS when it does not. */
+static int report_ranks(const struct values *values, struct recording *recording, const char *name,
+                        struct bytes *out, struct err *err)
+{
+    struct rank_table table = {0};
+    if (!is_of_ranks(values, recording) || rank_owners_only(recording) != RANK_NONE)
+        return NO_RANKS;
+    int result = add_recording(values, recording, &table, err);
+    if (result == 0)
+        result = put_ranks(values, &table, name, out, err);
+    rank_table_clear(&table);
+    return result;
+}
+
+/* A file for each rank; NO_RANKS when the first that can be read is of none. */
+static int report_rank_files(const struct values *values, const struct input_paths *paths, const char *name,
+                             struct bytes *out, struct err *err)
+{
+    struct rank_table table = {0};
+    int result = 0;
+    for (size_t i = 0; i < paths->count && result == 0; i++)
+        result = add_file(values, paths->items[i], &table, err);
+    if (result == 0)
+        result = put_ranks(values, &table, name, out, err);
+    rank_table_clear(&table);
+    return result;
+}
+
+/* ---- all ---- */
+
+static int report_sum(const struct values *values, const struct input_paths *paths, const char *name,
+                      struct bytes *out, struct err *err)
+{
+    struct recording recording = {0};
+    char *heading = NULL;
+    int result = input_read_all((int)paths->count, paths->items, &recording, &heading, err);
+    bool one = result == 0 && paths->count == 1 && may_be_of_ranks(values);
+    int ranks = one ? report_ranks(values, &recording, name, out, err) : NO_RANKS;
+    if (result == 0 && ranks != NO_RANKS)
+        result = ranks;
+    else if (result == 0 && wants_ranks(values))
+        result = err_set(err, "%s holds no run of several ranks, which --ranks-of and --by rank are about",
+                         heading);
+    else if (result == 0)
+        result = report_one(values, &recording, heading, out, err);
+    recording_clear(&recording);
+    free(heading);
+    return result;
+}
+
+static bool has_standard_input(const struct input_paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        if (strcmp(paths->items[i], "-") == 0)
+            return true;
+    return false;
+}
+
 static int report_inputs(const struct values *values, int argc, char **argv, struct bytes *out,
                          struct err *err)
 {
     struct input_paths paths = {0};
-    struct recording recording = {0};
-    char *name = NULL;
-    if (argc > 1 && !values->json && !values->csv && input_expand(argc, argv, &paths, err) < 0)
+    if (input_expand(argc, argv, &paths, err) < 0)
         return -1;
-    bool each = are_of_counters(&paths);
-    int result = each          ? report_each(values, &paths, out, err)
-                 : paths.count ? input_read_all((int)paths.count, paths.items, &recording, &name, err)
-                               : input_read_all(argc, argv, &recording, &name, err);
-    if (result == 0 && !each)
-        result = report_one(values, &recording, name, out, err);
+    const char *name = argc == 1 ? argv[0] : paths.items[0];
+    bool many = paths.count > 1 && !has_standard_input(&paths);
+    int result =
+        many && may_be_of_ranks(values) ? report_rank_files(values, &paths, name, out, err) : NO_RANKS;
+    if (result == NO_RANKS && many && !values->json && !values->csv && are_of_counters(&paths))
+        result = report_each(values, &paths, out, err);
+    else if (result == NO_RANKS)
+        result = report_sum(values, &paths, name, out, err);
     input_clear(&paths);
-    recording_clear(&recording);
-    free(name);
     return result;
 }
 

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "store/recording.h"
 
-static void put_text(const char *text, struct bytes *out)
+void table_csv_put_text(const char *text, struct bytes *out)
 {
     if (!strpbrk(text, "\",\r\n")) {
         bytes_put_text(out, text);
@@ -24,13 +24,13 @@ static void put_text(const char *text, struct bytes *out)
     bytes_put_u8(out, '"');
 }
 
-static void put_code(const struct recording *recording, uint32_t id, struct bytes *out)
+void table_csv_put_code(const struct recording *recording, uint32_t id, struct bytes *out)
 {
     const struct code *code = &recording->codes[id];
     const char *qualname = recording_text(recording, code->qualname);
-    put_text(recording_text(recording, code->file), out);
+    table_csv_put_text(recording_text(recording, code->file), out);
     bytes_putf(out, ",%u,", code->line);
-    put_text(qualname[0] ? qualname : recording_text(recording, code->name), out);
+    table_csv_put_text(qualname[0] ? qualname : recording_text(recording, code->name), out);
 }
 
 /* The first two columns count calls, in sampled recordings samples, of memory blocks; then come the amounts. */
@@ -60,9 +60,9 @@ void table_csv_rows(const struct recording *recording, const struct functions *f
                     row->total, out);
         bytes_put_u8(out, ',');
         if (are_functions)
-            put_code(recording, row->id, out);
+            table_csv_put_code(recording, row->id, out);
         else
-            put_text(row->label, out);
+            table_csv_put_text(row->label, out);
         bytes_put_u8(out, '\n');
     }
 }
@@ -76,9 +76,9 @@ void table_csv_edges(const struct recording *recording, const struct functions *
         put_numbers(edge->calls + edge->samples, edge->primitive_calls + edge->total_samples, edge->self,
                     edge->total, out);
         bytes_put_u8(out, ',');
-        put_code(recording, edge->caller, out);
+        table_csv_put_code(recording, edge->caller, out);
         bytes_put_u8(out, ',');
-        put_code(recording, edge->callee, out);
+        table_csv_put_code(recording, edge->callee, out);
         bytes_put_u8(out, '\n');
     }
 }
@@ -96,7 +96,7 @@ static void put_node(const struct tree *tree, uint32_t at, void *context)
         return;
     bytes_putf(lines->out, "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", at, node->parent, node->depth,
                node->calls + node->total_samples, node->self, node->total);
-    put_code(lines->recording, node->code, lines->out);
+    table_csv_put_code(lines->recording, node->code, lines->out);
     bytes_put_u8(lines->out, '\n');
 }
 
@@ -152,7 +152,7 @@ void table_csv_lines(const struct recording *recording, const struct line_table 
                 put_memory(row, out);
             else
                 put_times(row, out);
-            put_code(recording, function->code, out);
+            table_csv_put_code(recording, function->code, out);
             bytes_put_u8(out, '\n');
         }
     }
@@ -165,7 +165,7 @@ void table_csv_regions(const struct recording *recording, const struct regions *
         const struct regions_row *row = &regions->rows[i];
         bytes_putf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
                    row->count, row->total_ns, row->self_ns, row->least_ns, row->most_ns, row->open);
-        put_text(recording_text(recording, recording->regions[row->region].name), out);
+        table_csv_put_text(recording_text(recording, recording->regions[row->region].name), out);
         bytes_put_u8(out, '\n');
     }
 }

@@ -6,6 +6,7 @@
 #define SONDE_EXPORT_TABLE_CSV_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "analyse/groups.h"
 
@@ -30,5 +31,9 @@ void table_csv_lines(const struct recording *recording, const struct line_table 
                      struct bytes *out);
 /* The regions, one row for each. */
 void table_csv_regions(const struct recording *recording, const struct regions *regions, struct bytes *out);
+
+/* For other tables: a field, quoted where it must be; and the three fields file, line, function. */
+void table_csv_put_text(const char *text, struct bytes *out);
+void table_csv_put_code(const struct recording *recording, uint32_t code, struct bytes *out);
 
 #endif

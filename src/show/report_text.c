@@ -29,7 +29,7 @@
 
 static const char *const default_sort[] = {"tottime"};
 
-static int64_t row_limit(const struct report_options *options)
+int64_t report_text_limit(const struct report_options *options)
 {
     if (options->limit)
         return options->limit;
@@ -54,14 +54,14 @@ int report_text_rows(const struct recording *recording, const struct functions *
         ranking_clear(ranking);
         return -1;
     }
-    int64_t limit = row_limit(options);
+    int64_t limit = report_text_limit(options);
     if (limit >= 0 && ranking->count > limit)
         ranking->count = (uint32_t)limit;
     return 0;
 }
 
-static void put_findings(const struct report_options *options, const struct findings *findings,
-                         struct bytes *out)
+void report_text_put_findings(const struct report_options *options, const struct findings *findings,
+                              struct bytes *out)
 {
     if (!findings->count)
         return;
@@ -231,7 +231,7 @@ static void put_order(const struct report_options *options, const struct functio
         bytes_putf(out, "%s %s%s\n\n", quantity_count(all).text, noun, plural);
     else
         bytes_putf(out, "%u of %s %s%s%s\n\n", shown, quantity_count(all).text, noun, plural,
-                   row_limit(options) == shown ? " (--limit all for more)" : "");
+                   report_text_limit(options) == shown ? " (--limit all for more)" : "");
 }
 
 static const char *what_is_missing(const struct recording *recording, enum measure measure)
@@ -328,7 +328,7 @@ static int put_all(const struct recording *recording, const struct functions *fu
     if (!options->no_findings &&
         findings_build_from(recording, &options->selection, functions, NULL, &findings, err) < 0)
         return -1;
-    put_findings(options, &findings, out);
+    report_text_put_findings(options, &findings, out);
     findings_clear(&findings);
     if (heading_text_put(recording, functions, options, out, err) < 0 ||
         (only_series && options->view == REPORT_TABLE

@@ -16,6 +16,7 @@
 
 struct bytes;
 struct err;
+struct findings;
 struct recording;
 
 enum report_view {
@@ -65,6 +66,10 @@ int report_text_print(const struct recording *recording, const struct report_opt
 int report_text_rows(const struct recording *recording, const struct functions *functions,
                      const struct report_options *options, struct ranking *ranking, uint32_t *all,
                      struct err *err);
+/* How many rows to show at most; negative = all. */
+int64_t report_text_limit(const struct report_options *options);
+void report_text_put_findings(const struct report_options *options, const struct findings *findings,
+                              struct bytes *out);
 /* What a row is called, after `used` columns; of a line also its text, where there is room. */
 void report_text_put_label(const struct recording *recording, const struct report_options *options,
                            const struct ranking_row *row, unsigned used, struct bytes *out);

@@ -66,7 +66,7 @@ static void make_rank(struct recording *recording, uint32_t rank, unsigned shift
     }
     recording_add_calls(recording, &(struct call_row){thread, wait, 1, 5});
     if (rank == 3) {
-        uint32_t child = add_process(recording, RANK_OWNERS_NONE, process);
+        uint32_t child = add_process(recording, RANK_NONE, process);
         uint32_t other = recording_add_thread(recording, &(struct thread){.process = child, .tid = 2});
         recording_add_calls(recording, &(struct call_row){other, wait, 1, 7});
     }
@@ -166,7 +166,7 @@ static void one_file_of_many_ranks_gives_the_same(void **state)
     struct recording sum = {0};
     struct rank_table table = {.with_paths = true};
     make_merged(&sum);
-    assert_int_equal(rank_owners_only(&sum), RANK_OWNERS_NONE);
+    assert_int_equal(rank_owners_only(&sum), RANK_NONE);
     assert_int_equal(rank_table_add(&table, &sum, NULL, NULL), 0);
     assert_int_equal(rank_table_finish(&table, NULL), 0);
     check_table(&table);
