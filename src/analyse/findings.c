@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/heap_suspects.h"
+#include "analyse/mpi_suspects.h"
 #include "analyse/suspects.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -42,7 +43,8 @@ int findings_add(struct findings *findings, const char *topic, uint32_t code, do
 /* What is about the run as a whole comes before what is about one detail of it. */
 static int rank(const struct finding *finding)
 {
-    static const char *const first[] = {"hot-function", "hot-line", "flat", "hot-path", "peak", "leak", NULL};
+    static const char *const first[] = {"late-rank", "hot-function", "hot-line", "flat",
+                                        "hot-path",  "peak",         "leak",     NULL};
     bool special = strcmp(finding->topic, "imports") == 0 || strcmp(finding->topic, "waiting") == 0;
     if (special && finding->share >= 0.5)
         return -1;
@@ -83,6 +85,18 @@ static void put_first(struct findings *findings)
     if (findings->count)
         qsort(findings->rows, findings->count, sizeof *findings->rows, compare);
     cut(findings, FINDINGS_MAX);
+}
+
+static int add_mpi(struct findings *findings, const struct mpi_suspects *suspects)
+{
+    for (int i = 0; mpi_suspects_list[i].topic; i++) {
+        struct bytes text = {0};
+        uint32_t code = 0;
+        double share = mpi_suspects_list[i].look(suspects, &text, &code);
+        if (add_found(findings, mpi_suspects_list[i].topic, code, share, &text) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int add_measured(struct findings *findings, const struct suspects *suspects)
@@ -194,6 +208,19 @@ static int look_at_time(const struct recording *recording, const struct selectio
     return result;
 }
 
+/* Whatever is selected: who waits for whom is about the run as a whole. */
+static int look_at_mpi(const struct recording *recording, struct findings *findings, struct err *err)
+{
+    struct mpi_suspects suspects;
+    if (!mpi_suspects_has(recording))
+        return 0;
+    if (mpi_suspects_init(&suspects, recording, err) < 0)
+        return -1;
+    int result = add_mpi(findings, &suspects) < 0 ? out_of_memory(err) : 0;
+    mpi_suspects_clear(&suspects);
+    return result;
+}
+
 static int look_at_memory(const struct recording *recording, const struct selection *selection,
                           struct findings *findings, struct err *err)
 {
@@ -210,7 +237,9 @@ int findings_build_from(const struct recording *recording, const struct selectio
                         struct err *err)
 {
     *findings = (struct findings){0};
-    int result = measure_is_memory(functions->measure)
+    int result = look_at_mpi(recording, findings, err);
+    if (result == 0)
+        result = measure_is_memory(functions->measure)
                      ? look_at_memory(recording, selection, findings, err)
                      : look_at_time(recording, selection, functions, tree, findings, err);
     if (result == 0 && (add_notes(findings, recording) < 0 || add_damage(findings, recording) < 0))

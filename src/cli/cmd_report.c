@@ -20,6 +20,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/rank_report.h"
+#include "cli/report_mpi.h"
 #include "cli/selection_options.h"
 #include "export/report_json.h"
 #include "export/sources.h"
@@ -37,7 +38,7 @@ struct values {
     bool callers, callees, tree, bottom_up, regions;
     double min_percent;
     int64_t depth;
-    const char *by, *ranks_of;
+    const char *by, *ranks_of, *mpi;
     const char *process, *thread;
     const char *measure, *range;
     bool idle, gil, internals;
@@ -73,6 +74,9 @@ static const struct option options[] = {
     {"regions", 0, OPTION_FLAG, NULL, FIELD(regions), NULL,
      "Show the time in the regions of the program (timers, zones, marked functions), with and without the "
      "regions inside; where there are several processes, the least and the most of one."},
+    {"mpi", 0, OPTION_CHOICE, "WHAT", FIELD(mpi), report_mpi_tables,
+     "Show what ranks did with one another: time by call (calls) and by stack (paths), who waited for whom "
+     "(waits), from rank to rank (messages), by rank (ranks), or all of them."},
     {"by", 0, OPTION_CHOICE, "WHAT", FIELD(by), groupings,
      "One row for each function, module, file, thread, process, line or rank."},
     {"ranks-of", 0, OPTION_TEXT, "FUNCTION", FIELD(ranks_of), NULL,
@@ -516,9 +520,22 @@ static bool has_standard_input(const struct input_paths *paths)
     return false;
 }
 
+static int report_on_mpi(const struct values *values, int argc, char **argv, struct bytes *out,
+                         struct err *err)
+{
+    struct terminal terminal = terminal_for(values);
+    struct report_mpi report = {
+        .table = values->mpi, .terminal = &terminal, .csv = values->csv, .json = values->json};
+    if (parse_limit(values->limit, &report.limit, err) < 0)
+        return -1;
+    return report_mpi_put(&report, argc, argv, out, err);
+}
+
 static int report_inputs(const struct values *values, int argc, char **argv, struct bytes *out,
                          struct err *err)
 {
+    if (values->mpi)
+        return report_on_mpi(values, argc, argv, out, err);
     struct input_paths paths = {0};
     if (input_expand(argc, argv, &paths, err) < 0)
         return -1;
