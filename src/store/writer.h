@@ -45,7 +45,7 @@ uint32_t writer_node(struct writer *writer, const struct node *node);
 uint32_t writer_process(struct writer *writer, const struct process *process); /* always a new id */
 uint32_t writer_thread(struct writer *writer, const struct thread *thread);    /* always a new id */
 /* What may meet the same thread of a process as another of them. */
-enum writer_collector { WRITER_CALLS, WRITER_LINES, WRITER_SAMPLES, WRITER_HEAP, WRITER_EVENTS };
+enum writer_collector { WRITER_CALLS, WRITER_LINES, WRITER_SAMPLES, WRITER_HEAP, WRITER_EVENTS, WRITER_MPI };
 /* The id that another collector has given the thread, by its process and tid, else a new one. A collector that meets the
  * same tid again means another thread. */
 uint32_t writer_met_thread(struct writer *writer, enum writer_collector collector,

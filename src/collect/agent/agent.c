@@ -12,6 +12,7 @@
 #include "collect/agent/arena.h"
 #include "collect/agent/exec.h"
 #include "collect/agent/heap.h"
+#include "collect/agent/mpi.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/nvtx_in.h"
 #include "collect/agent/nvtx_out.h"
@@ -25,6 +26,7 @@
 
 static struct session session;
 static void (*before_fork)(void), (*after_fork)(void);
+static const struct mpi *mpi;
 
 static struct arena *open_arena(uint32_t python, enum session_message purpose)
 {
@@ -145,6 +147,14 @@ static const char *start_heap(void)
     return heap ? heap->python_runs() : "the library that counts allocations is not there";
 }
 
+/* What follows calls of MPI; NULL = they are not followed. A program without it runs all the same. */
+static const struct mpi *load_mpi(void)
+{
+    void *library = session.mpi_library ? dlopen(session.mpi_library, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const struct mpi *found = library ? dlsym(library, MPI_SYMBOL) : NULL;
+    return found && found->version == MPI_INTERFACE ? found : NULL;
+}
+
 static bool needs_inside(void)
 {
     return session.trace || session.lines || session_begins_at_rest(&session) || session.stop_at ||
@@ -157,6 +167,8 @@ static void main_is_about_to_run(void)
     const char *no_heap = session.heap ? start_heap() : NULL;
     if (no_heap)
         refuse(no_heap);
+    if (mpi)
+        mpi->python_runs();
     if (session.resident_regions) { /* and nothing else: the program is only looked at */
         start_inside(why, sizeof why);
         return;
@@ -200,6 +212,9 @@ static void take_session(char *text)
     const char *(*version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
     if (!why)
         sonde_agent.python = layouts_version(version());
+    mpi = why ? NULL : load_mpi();
+    if (mpi)
+        mpi->start(&sonde_agent);
     if (why && is_interpreter() && !session.resident_regions)
         refuse(why);
 }

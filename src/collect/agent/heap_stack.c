@@ -139,14 +139,14 @@ static inline uint8_t *mark_of(const struct heap_stack_reader *reader, uint64_t 
 /* Whether it is the call that was there at the last look. */
 static inline bool is_marked(const struct heap_stack_reader *reader, uint64_t frame)
 {
-    return *mark_of(reader, frame) == MARKED && !word_at(frame + reader->generator);
+    return !reader->is_shared && *mark_of(reader, frame) == MARKED && !word_at(frame + reader->generator);
 }
 
 /* The frames from `place` on inwards have been looked at. */
 static inline void mark_from(const struct heap_stack *stack, const struct heap_stack_reader *reader,
                              uint32_t place)
 {
-    for (uint32_t i = place, depth = stack->depth; i + FLEETING < depth; i++) {
+    for (uint32_t i = place, depth = reader->is_shared ? 0 : stack->depth; i + FLEETING < depth; i++) {
         uint8_t *mark = mark_of(reader, stack->frames[i].frame);
         if (*mark == UNMARKED)
             *mark = MARKED;

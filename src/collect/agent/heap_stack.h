@@ -63,6 +63,7 @@ struct heap_stack_reader {
     uint32_t entry;              /* 3.11: of the byte that says that C called it; 0 = none */
     bool always_from_c;          /* up to 3.10 */
     uint32_t mark, generator;    /* up to 3.10: of f_trace_lines and f_gen; 0 = frames are no objects */
+    bool is_shared;              /* others mark frames, too: no mark is believed or made */
 };
 
 void heap_stack_reader_init(struct heap_stack_reader *reader, const struct stack_reader *interpreter,

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define OWN_MAX  8
-#define ROWS_MAX 64
+#define ROWS_MAX 1024
+#define PLACES   4096 /* of rows, by a hash of their names */
 
 #if defined(__x86_64__)
 enum { CALLED = R_X86_64_JUMP_SLOT, TAKEN = R_X86_64_GLOB_DAT, STORED = R_X86_64_64 };
@@ -54,11 +55,14 @@ static struct {
     size_t count;
     uintptr_t own[OWN_MAX];
     size_t own_count;
+    uint16_t places[PLACES]; /* row + 1; 0 = none */
     uint64_t initials;       /* bit of each letter that a name begins with */
     bool in_force, unbound;  /* unbound: a word was exchanged that had not been bound */
-    unsigned long long adds; /* objects loaded so far, when all were last seen to */
+    unsigned long long adds, subs; /* objects loaded and unloaded so far, when all were last seen to */
+    size_t at, seen;               /* in the loader's list: where a look is; those before need no other look */
     struct relocations_counts counts;
 } state;
+static void (*call_at_loads)(void);
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static void *relocations_dlsym(void *handle, const char *name);
@@ -194,14 +198,25 @@ static uint64_t initial(const char *name)
     return UINT64_C(1) << (name[0] & 63);
 }
 
+/* Where a row of that name is entered, or would be. */
+static uint16_t *place_of(const char *name)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *at = name; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * 16777619u;
+    uint16_t *place = &state.places[hash % PLACES];
+    while (*place && strcmp(name, state.rows[*place - 1].name) != 0)
+        place = place == &state.places[PLACES - 1] ? state.places : place + 1;
+    return place;
+}
+
 static bool find_row(const char *name, size_t *row)
 {
     if (!(state.initials & initial(name)))
         return false;
-    for (*row = 0; *row < state.count; ++*row)
-        if (strcmp(name, state.rows[*row].name) == 0)
-            return *state.rows[*row].original != NULL;
-    return false;
+    uint16_t found = *place_of(name);
+    *row = found - 1u;
+    return found && *state.rows[*row].original != NULL;
 }
 
 /* Both kinds of relocations begin alike. */
@@ -343,7 +358,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *restoring)
     struct object object;
     (void)size;
     state.adds = info->dlpi_adds;
-    if (!read_object(&object, info) || is_left_alone(&object))
+    if (state.subs != info->dlpi_subs || restoring)
+        state.seen = 0;
+    state.subs = info->dlpi_subs;
+    if (state.at++ < state.seen || !read_object(&object, info) || is_left_alone(&object))
         return 0;
     if (restoring)
         for_each_word(&object, restore_word);
@@ -358,11 +376,14 @@ static void redirect_all(void)
 {
     for (int looks = 0; looks < 2; looks++) {
         state.unbound = false;
-        state.counts.foreign = state.counts.ours = 0;
+        state.at = 0;
+        if (!state.seen)
+            state.counts.foreign = state.counts.ours = 0;
         dl_iterate_phdr(visit, NULL);
         if (!state.unbound)
-            return;
+            break;
     }
+    state.seen = state.at;
 }
 
 static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
@@ -395,9 +416,11 @@ static void add_row(const struct redirection *row)
     if (state.count == ROWS_MAX)
         return;
     state.rows[state.count] = *row;
-    *row->original = find_one(row, &state.shown[state.count]);
+    state.shown[state.count] = (uintptr_t)*row->original;
+    if (!row->is_known)
+        *row->original = find_one(row, &state.shown[state.count]);
     state.initials |= initial(row->name);
-    state.count++;
+    *place_of(row->name) = (uint16_t)++state.count;
 }
 
 void relocations_redirect(const struct redirection *rows, size_t count, const void *const *own,
@@ -426,9 +449,20 @@ void relocations_renew(void)
         return; /* somebody else sees to it */
     if (state.in_force)
         dl_iterate_phdr(read_adds, &adds);
-    if (state.in_force && adds != state.adds)
+    bool more = state.in_force && adds != state.adds;
+    if (more && call_at_loads) {
+        leave();
+        call_at_loads();
+        enter();
+    }
+    if (more && state.in_force)
         redirect_all();
     leave();
+}
+
+void relocations_call_at_loads(void (*loaded)(void))
+{
+    call_at_loads = loaded;
 }
 
 void relocations_restore(void)

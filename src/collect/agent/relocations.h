@@ -27,6 +27,7 @@ struct redirection {
     void *replacement;
     void **
         original; /* set before anything is exchanged: what the program's calls reach; NULL = it has none such */
+    bool is_known; /* it is set already, by the caller */
 };
 
 struct relocations_counts {
@@ -43,6 +44,8 @@ void relocations_redirect(const struct redirection *rows, size_t count, const vo
                           size_t own_count);
 /* The same in objects that have been loaded since; next to nothing when there are none. */
 void relocations_renew(void);
+/* From now on `loaded` is called first then; it may redirect anew, with other rows. */
+void relocations_call_at_loads(void (*loaded)(void));
 /* Puts everything back. */
 void relocations_restore(void);
 /* Since relocations_redirect. */

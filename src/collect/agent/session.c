@@ -35,6 +35,7 @@ static void set(struct session *session, const char *key, const char *value)
         {"include", &session->include},   {"exclude", &session->exclude},
         {"setup", &session->setup},       {"heap_library", &session->heap_library},
         {"start_at", &session->start_at}, {"stop_at", &session->stop_at},
+        {"mpi_library", &session->mpi_library},
     };
     const struct {
         const char *key;

@@ -22,6 +22,7 @@ enum session_message {
     SESSION_LINES = 4,   /* I record lines; the arena's descriptor comes with this */
     SESSION_HEAP = 5,    /* my allocations are counted; the heap area's descriptor comes with this */
     SESSION_EVENTS = 6,  /* I have events; the event area's descriptor comes with this */
+    SESSION_MPI = 7,     /* my calls of MPI are counted; the MPI area's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
 };
 
@@ -48,6 +49,7 @@ struct session {
     const char *package;      /* folder of the Python package */
     const char *agent;        /* path of the agent, as in LD_PRELOAD */
     const char *heap_library; /* path of what counts allocations, likewise; NULL = they are not counted */
+    const char *mpi_library;  /* path of what counts calls of MPI; NULL = they are not counted */
     const char *include, *exclude; /* regular expressions; NULL = none */
     uint64_t memory_bytes;
     uint32_t depth;            /* 0 = no limit */

@@ -77,7 +77,7 @@ struct heap_drain *heap_drain_new(struct heap_area *area, uint64_t bytes, struct
     drain->next_rows_ns = clock_monotonic_ns() + ROWS_NS / 10;
     drain->last_point = -1;
     add_counter(drain);
-    if (heap_paths_init(&drain->paths, &drain->view, writer, process) && drain->stack_of)
+    if (heap_paths_init(&drain->paths, &drain->view, WRITER_HEAP, writer, process) && drain->stack_of)
         return drain;
     heap_drain_free(drain);
     return NULL;

@@ -5,7 +5,6 @@
 
 #include "collect/agent/own_memory.h"
 #include "collect/recorder/native_merge.h"
-#include "store/writer.h"
 
 #define PATH_MAX_FRAMES 4096 /* of a stack */
 
@@ -18,11 +17,12 @@ struct heap_paths_merging {
     struct native_merge_frame frames[2 * PATH_MAX_FRAMES];
 };
 
-bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view, struct writer *writer,
-                     uint32_t process)
+bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view,
+                     enum writer_collector collector, struct writer *writer, uint32_t process)
 {
     struct heap_area *area = view->area;
-    *paths = (struct heap_paths){.view = *view, .writer = writer, .process = process};
+    *paths = (struct heap_paths){
+        .view = *view, .writer = writer, .process = process, .collector = collector};
     paths->nodes = own_memory_map(view->limits.nodes * sizeof *paths->nodes);
     return code_names_init(&paths->code_names, &area->codes, writer, area->python) && paths->nodes;
 }
@@ -67,7 +67,7 @@ uint32_t heap_paths_thread(struct heap_paths *paths, uint32_t row)
         return 0;
     if (!paths->threads[row]) {
         const struct thread thread = describe_thread(paths, row);
-        paths->threads[row] = writer_met_thread(paths->writer, WRITER_HEAP, &thread);
+        paths->threads[row] = writer_met_thread(paths->writer, paths->collector, &thread);
     }
     return paths->threads[row];
 }

@@ -13,6 +13,7 @@
 #include "collect/agent/heap_area.h"
 #include "collect/recorder/code_names.h"
 #include "collect/recorder/heap_drain.h"
+#include "store/writer.h"
 
 #define HEAP_PATHS_NONE UINT32_MAX
 
@@ -24,14 +25,15 @@ struct heap_paths {
     struct clock_rate rate;
     uint32_t threads[HEAP_AREA_THREADS]; /* the file's ids by row; 0 = not yet */
     uint32_t *nodes;                     /* the file's ids by row, plus 1; 0 = not yet */
+    enum writer_collector collector;     /* whose threads these are */
     struct heap_paths_merging *merging;  /* NULL = no native stacks */
     heap_drain_find *find;
     void *find_context;
 };
 
 /* False when memory ran out; to be cleared all the same. */
-bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view, struct writer *writer,
-                     uint32_t process);
+bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view,
+                     enum writer_collector collector, struct writer *writer, uint32_t process);
 void heap_paths_clear(struct heap_paths *paths);
 /* See heap_drain_set_native. */
 void heap_paths_set_native(struct heap_paths *paths, heap_drain_find *find, void *context);
