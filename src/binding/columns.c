@@ -103,6 +103,43 @@ static const struct column columns_of_mark[] = {
     COLUMN(mark_row, time_ns), COLUMN(mark_row, thread), COLUMN(mark_row, name), COLUMN(mark_row, text), {0},
 };
 
+static const struct column columns_of_communicator[] = {
+    COLUMN(communicator, key),  COLUMN(communicator, process), COLUMN(communicator, size),
+    COLUMN(communicator, rank), COLUMN(communicator, name),    {0},
+};
+
+static const struct column columns_of_clock[] = {
+    COLUMN(clock_row, local_ns),
+    COLUMN(clock_row, reference_ns),
+    COLUMN(clock_row, error_ns),
+    COLUMN(clock_row, process),
+    {0},
+};
+
+static const struct column columns_of_message[] = {
+    COLUMN(message_row, time_ns),      COLUMN(message_row, duration_ns), COLUMN(message_row, posted_ns),
+    COLUMN(message_row, size_bytes),   COLUMN(message_row, thread),      COLUMN(message_row, node),
+    COLUMN(message_row, communicator), COLUMN(message_row, peer),        COLUMN(message_row, tag),
+    COLUMN(message_row, call),         COLUMN(message_row, received),    {0},
+};
+
+static const struct column columns_of_collective[] = {
+    COLUMN(collective_row, time_ns),      COLUMN(collective_row, duration_ns),
+    COLUMN(collective_row, posted_ns),    COLUMN(collective_row, number),
+    COLUMN(collective_row, sent_bytes),   COLUMN(collective_row, received_bytes),
+    COLUMN(collective_row, thread),       COLUMN(collective_row, node),
+    COLUMN(collective_row, communicator), COLUMN(collective_row, root),
+    COLUMN(collective_row, call),         {0},
+};
+
+static const struct column columns_of_mpi_total[] = {
+    COLUMN(mpi_total_row, count),          COLUMN(mpi_total_row, sent_bytes),
+    COLUMN(mpi_total_row, received_bytes), COLUMN(mpi_total_row, total_ns),
+    COLUMN(mpi_total_row, thread),         COLUMN(mpi_total_row, node),
+    COLUMN(mpi_total_row, communicator),   COLUMN(mpi_total_row, peer),
+    COLUMN(mpi_total_row, call),           {0},
+};
+
 static const struct column columns_of_call_event[] = {
     COLUMN(call_event_row, start_ns), COLUMN(call_event_row, end_ns), COLUMN(call_event_row, thread),
     COLUMN(call_event_row, node),     COLUMN(call_event_row, line),   {0},
@@ -307,6 +344,15 @@ static int columns_put_tables(PyObject *dict, const struct recording *recording,
          columns_of_allocation},
         {"line_memory", recording->line_memory, recording->line_memory_count, sizeof(struct line_memory_row),
          columns_of_line_memory},
+        {"communicators", recording->communicators, recording->communicators_count,
+         sizeof(struct communicator), columns_of_communicator},
+        {"clocks", recording->clocks, recording->clocks_count, sizeof(struct clock_row), columns_of_clock},
+        {"messages", recording->messages, recording->messages_count, sizeof(struct message_row),
+         columns_of_message},
+        {"collectives", recording->collectives, recording->collectives_count, sizeof(struct collective_row),
+         columns_of_collective},
+        {"mpi_totals", recording->mpi_totals, recording->mpi_totals_count, sizeof(struct mpi_total_row),
+         columns_of_mpi_total},
         {"functions", functions->rows, functions->row_count, sizeof(struct function_row),
          columns_of_function},
         {"edges", functions->edges, functions->edge_count, sizeof(struct edge_row), columns_of_edge},

@@ -36,6 +36,7 @@ struct values {
     bool follow;
     struct marks_option marks;
     const char *module, *code, *ranks;
+    bool mpi;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -124,6 +125,7 @@ static int run_line(void *raw, int argc, char **argv)
         .output = values->output,
         .format = values->format,
         .ranks = values->ranks,
+        .mpi = values->mpi,
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
         .line_functions = &values->functions,
@@ -167,6 +169,7 @@ static const struct option options[] = {
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RANKS_OPTION(struct values),
+    RUN_MPI_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

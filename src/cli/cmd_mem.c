@@ -38,6 +38,7 @@ struct values {
     bool finalize;
     struct marks_option marks;
     const char *module, *code, *ranks;
+    bool mpi;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -172,6 +173,7 @@ static int run_mem(void *raw, int argc, char **argv)
         .output = values->output,
         .format = values->format,
         .ranks = values->ranks,
+        .mpi = values->mpi,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
@@ -237,6 +239,7 @@ static const struct option options[] = {
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RANKS_OPTION(struct values),
+    RUN_MPI_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     MEM_RSS_OPTIONS(struct values, rss),
     PART_OPTIONS(struct values, part, 0),

@@ -27,6 +27,7 @@ struct values {
     struct part part;
     struct marks_option marks;
     const char *module, *code, *ranks;
+    bool mpi;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -93,6 +94,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .output = values->output,
         .format = values->format,
         .ranks = values->ranks,
+        .mpi = values->mpi,
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
         .clock = values->clock,
@@ -173,6 +175,7 @@ static const struct option options[] = {
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RANKS_OPTION(struct values),
+    RUN_MPI_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 0),
     {0},

@@ -39,6 +39,7 @@ struct values {
     struct option_list with;
     struct marks_option marks;
     const char *module, *code, *ranks;
+    bool mpi;
     const char *embed_source;
     struct live_view_options live;
 };
@@ -164,6 +165,7 @@ static int run_trace(void *raw, int argc, char **argv)
         .output = values->output,
         .format = values->format,
         .ranks = values->ranks,
+        .mpi = values->mpi,
         .settings = (char *)settings.data,
         .embed_source = values->embed_source,
         .live = values->live,
@@ -229,6 +231,7 @@ static const struct option options[] = {
     RUN_SOURCE_OPTION(struct values),
     LIVE_VIEW_OPTIONS(struct values, live),
     RANKS_OPTION(struct values),
+    RUN_MPI_OPTION(struct values),
     RUN_TARGET_OPTIONS(struct values),
     PART_OPTIONS(struct values, part, 'p'),
     {0},

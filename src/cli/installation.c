@@ -37,8 +37,10 @@ static bool take(struct installation *installation, const char *package)
     installation->inside = file_in(package, "_inside.abi3.so");
     installation->agent = file_in(package, "_bin/libsonde_agent.so");
     installation->heap = file_in(package, "_bin/libsonde_heap.so");
+    installation->mpi = file_in(package, "_bin/libsonde_mpi.so");
     installation->package = file_in(package, ".");
-    if (installation->inside && installation->agent && installation->heap && installation->package)
+    if (installation->inside && installation->agent && installation->heap && installation->mpi &&
+        installation->package)
         return true;
     installation_clear(installation);
     return false;
@@ -76,6 +78,7 @@ void installation_clear(struct installation *installation)
     free(installation->package);
     free(installation->agent);
     free(installation->heap);
+    free(installation->mpi);
     free(installation->inside);
     *installation = (struct installation){0};
 }

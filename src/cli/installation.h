@@ -9,6 +9,7 @@ struct installation {
     char *package; /* the folder of the Python package */
     char *agent;   /* libsonde_agent.so */
     char *heap;    /* libsonde_heap.so */
+    char *mpi;     /* libsonde_mpi.so */
     char *inside;  /* the extension that is loaded into targets */
 };
 

@@ -537,6 +537,8 @@ static int record(struct making *making, struct err *err)
     progress_share(shares_terminal(making));
     bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
                making->installation.package, making->options->settings);
+    if (making->options->mpi)
+        bytes_putf(&settings, "mpi_library=%s\n", making->installation.mpi);
     bytes_put(&settings, making->marks.data, making->marks.size);
     bytes_put_u8(&settings, 0);
     const struct recorder_options options = {

@@ -27,6 +27,7 @@ struct run_options {
     const char *format;           /* NULL = by suffix */
     const char *ranks;            /* those of several that are recorded, as --ranks has them; NULL = all */
     struct conversion conversion; /* how another format is made; which one is found here */
+    bool mpi;                     /* calls of MPI are followed */
     const char *settings;         /* lines for the session */
     const char *line_targets; /* functions whose lines are timed, in words; NULL or "" = none were named */
     const struct option_list *line_functions; /* the same, one by one; NULL = none */
@@ -119,6 +120,14 @@ int run_exit_as(int status);
             "Keep the text of source files in the recording, to be read beside the figures: auto "           \
             "(default) those below the working directory, yes those of libraries, too, no none. "            \
             "At most 1 MiB each and 16 MiB in all; secrets in them are not removed."                         \
+    }
+
+/* The row of those that can follow what ranks say to one another. */
+#define RUN_MPI_OPTION(type)                                                                                 \
+    {                                                                                                        \
+        "mpi", 0, OPTION_FLAG, NULL, offsetof(type, mpi), NULL,                                              \
+            "Follow the calls of MPI: time, bytes, partner and communicator of each, by stack. Open MPI, "   \
+            "MPICH and its kin, and what Fortran and C libraries call."                                      \
     }
 
 #define RUN_ARGUMENTS "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]"

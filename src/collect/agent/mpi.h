@@ -13,7 +13,7 @@
 
 struct agent;
 
-#define MPI_SYMBOL  "sonde_mpi"
+#define MPI_SYMBOL    "sonde_mpi"
 #define MPI_INTERFACE 1u
 
 struct mpi {

@@ -49,6 +49,7 @@ static const struct mpi_abi rows[] = {
         .any_source = -2,
         .root = -3,
         .in_place = (mpi_word)-1,
+        .no_status = 1,
         .world = 0x44000000,
         .self = 0x44000001,
         .no_communicator = 0x04000000,

@@ -16,7 +16,7 @@
 
 typedef uintptr_t mpi_word;
 
-enum { MPI_ABI_ARGUMENTS = 14 }; /* at most */
+enum { MPI_ABI_ARGUMENTS = 14 };    /* at most */
 enum { MPI_ABI_STATUS_BYTES = 32 }; /* of the largest */
 
 struct mpi_abi {
@@ -25,7 +25,7 @@ struct mpi_abi {
     uint32_t handle_bytes, status_bytes;
     uint32_t status_source, status_tag; /* byte offsets */
     int proc_null, any_source, root;
-    mpi_word in_place;
+    mpi_word in_place, no_status; /* in place of a buffer; of a status, or several */
     /* Handles: numbers, or where `mark` has symbols, these. */
     mpi_word world, self, no_communicator, no_request, byte;
     const char *world_symbol, *self_symbol, *no_communicator_symbol, *no_request_symbol, *byte_symbol;

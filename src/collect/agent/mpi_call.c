@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect/agent/mpi_collectives.h"
 #include "collect/agent/mpi_communicators.h"
 #include "collect/agent/mpi_job.h"
 #include "collect/agent/mpi_requests.h"
@@ -24,9 +25,8 @@ struct mpi_communicator *mpi_call_communicator(const struct mpi_made *made, unsi
 
 bool mpi_call_is_in_place(const struct mpi_made *made, unsigned at)
 {
-    return made->language == MPI_LANGUAGE_FORTRAN
-               ? made->words[at] == (mpi_word)mpi_binding.in_place
-               : made->words[at] == mpi_binding.abi.in_place;
+    return made->language == MPI_LANGUAGE_FORTRAN ? made->words[at] == (mpi_word)mpi_binding.in_place
+                                                  : made->words[at] == mpi_binding.abi.in_place;
 }
 
 static uint64_t bytes_of(const struct mpi_made *made, unsigned count_at)
@@ -40,7 +40,7 @@ static void see_status(struct mpi_made *made, unsigned at)
 {
     bool is_ignored = made->language == MPI_LANGUAGE_FORTRAN
                           ? (const void *)made->words[at] == mpi_binding.status_ignored
-                          : !made->words[at];
+                          : made->words[at] == mpi_binding.abi.no_status;
     if (is_ignored)
         made->words[at] = (mpi_word)made->own_status;
     made->statuses = (const char *)made->words[at];
@@ -50,7 +50,7 @@ static void see_statuses(struct mpi_made *made, unsigned at, void *own)
 {
     bool is_ignored = made->language == MPI_LANGUAGE_FORTRAN
                           ? (const void *)made->words[at] == mpi_binding.statuses_ignored
-                          : !made->words[at];
+                          : made->words[at] == mpi_binding.abi.no_status;
     if (is_ignored)
         made->words[at] = (mpi_word)own;
     made->statuses = (const char *)made->words[at];
@@ -84,7 +84,8 @@ static struct mpi_event begin_event(const struct mpi_made *made, enum mpi_event_
                               .posted_ticks = made->start_ticks};
 }
 
-static struct mpi_request request_of(const struct mpi_event *event, const struct mpi_communicator *communicator)
+static struct mpi_request request_of(const struct mpi_event *event,
+                                     const struct mpi_communicator *communicator)
 {
     return (struct mpi_request){.posted_ticks = event->posted_ticks,
                                 .sent_bytes = event->sent_bytes,
@@ -121,7 +122,7 @@ static const struct mpi_communicator *address(const struct mpi_made *made, struc
     event->number = (uint64_t)mpi_call_number(made, peer_at + 1);
     if (communicator) {
         event->communicator = communicator->row;
-        event->peer = mpi_communicators_peer(communicator, mpi_call_number(made, peer_at));
+        event->peer = mpi_communicators_peer(&communicator->peers, mpi_call_number(made, peer_at));
     }
     return communicator;
 }
@@ -204,7 +205,8 @@ static void after_exchange(struct mpi_made *made)
 {
     bool replaces = made->row->form == MPI_FORM_SENDRECV_REPLACE;
     unsigned communicator_at = replaces ? 7 : 10;
-    struct mpi_event sent = begin_event(made, MPI_EVENT_SENT), received = begin_event(made, MPI_EVENT_RECEIVED);
+    struct mpi_event sent = begin_event(made, MPI_EVENT_SENT),
+                     received = begin_event(made, MPI_EVENT_RECEIVED);
     const struct mpi_communicator *communicator = address(made, &sent, 3, communicator_at);
     sent.sent_bytes = sent.peer == MPI_TRACKER_NOBODY ? 0 : bytes_of(made, 1);
     count(made, &sent);
@@ -238,7 +240,8 @@ static void after_probe(struct mpi_made *made)
         return;
     struct mpi_request request = request_of(&event, communicator);
     request.posted_ticks = polls ? 0 : made->start_ticks; /* nobody waited */
-    remember(&mpi_requests_probed, mpi_call_handle_at(made, polls ? 4 : 3, 0, mpi_binding.message_of), &request);
+    remember(&mpi_requests_probed, mpi_call_handle_at(made, polls ? 4 : 3, 0, mpi_binding.message_of),
+             &request);
 }
 
 /* The time that the probe waited for the message is the receive's: the two are one for who looks at it. */
@@ -373,7 +376,8 @@ static void after_start(struct mpi_made *made)
     for (int i = 0; i < requests; i++) {
         struct mpi_event single = begin_event(made, 0);
         start_one(made, mpi_call_handle_at(made, all, (size_t)i, mpi_binding.request_of), &single);
-        const struct mpi_tally tally = {MPI_CALL_START, single.communicator, single.peer, single.sent_bytes, 0};
+        const struct mpi_tally tally = {MPI_CALL_START, single.communicator, single.peer, single.sent_bytes,
+                                        0};
         if (!all)
             none = single;
         else if (single.sent_bytes)
@@ -472,7 +476,7 @@ static after_form *const after[] = {
     [MPI_FORM_PROBE] = after_probe,
     [MPI_FORM_MPROBE] = after_probe,
     [MPI_FORM_IMPROBE] = after_probe,
-    [MPI_FORM_BARRIER ... MPI_FORM_ALLTOALLW] = mpi_call_after_collective,
+    [MPI_FORM_BARRIER... MPI_FORM_ALLTOALLW] = mpi_collectives_after,
     [MPI_FORM_INIT] = after_init,
     [MPI_FORM_FINALIZE] = after_finalize,
     [MPI_FORM_PCONTROL] = after_pcontrol,
@@ -556,12 +560,12 @@ static void before(struct mpi_made *made)
 static void take_request(struct mpi_made *made)
 {
     static const uint8_t blocking[] = {
-        [MPI_FORM_SEND] = 6,       [MPI_FORM_BARRIER] = 1,      [MPI_FORM_BCAST] = 5,
-        [MPI_FORM_REDUCE] = 7,     [MPI_FORM_ALLREDUCE] = 6,    [MPI_FORM_REDUCE_SPLIT] = 6,
-        [MPI_FORM_REDUCE_BLOCK] = 6, [MPI_FORM_GATHER] = 8,     [MPI_FORM_GATHERV] = 9,
-        [MPI_FORM_SCATTER] = 8,    [MPI_FORM_SCATTERV] = 9,     [MPI_FORM_ALLGATHER] = 7,
-        [MPI_FORM_ALLGATHERV] = 8, [MPI_FORM_ALLTOALL] = 7,     [MPI_FORM_ALLTOALLV] = 9,
-        [MPI_FORM_ALLTOALLW] = 9,  [MPI_FORM_SEND_INIT] = 6,    [MPI_FORM_IRECV] = 6,
+        [MPI_FORM_SEND] = 6,         [MPI_FORM_BARRIER] = 1,   [MPI_FORM_BCAST] = 5,
+        [MPI_FORM_REDUCE] = 7,       [MPI_FORM_ALLREDUCE] = 6, [MPI_FORM_REDUCE_SPLIT] = 6,
+        [MPI_FORM_REDUCE_BLOCK] = 6, [MPI_FORM_GATHER] = 8,    [MPI_FORM_GATHERV] = 9,
+        [MPI_FORM_SCATTER] = 8,      [MPI_FORM_SCATTERV] = 9,  [MPI_FORM_ALLGATHER] = 7,
+        [MPI_FORM_ALLGATHERV] = 8,   [MPI_FORM_ALLTOALL] = 7,  [MPI_FORM_ALLTOALLV] = 9,
+        [MPI_FORM_ALLTOALLW] = 9,    [MPI_FORM_SEND_INIT] = 6, [MPI_FORM_IRECV] = 6,
         [MPI_FORM_RECV_INIT] = 6,
     };
     uint8_t form = made->row->form;

@@ -20,9 +20,9 @@ struct mpi_made {
     mpi_word words[MPI_ABI_ARGUMENTS + 2]; /* what is passed on */
     struct mpi_thread *thread;
     uint64_t start_ticks, end_ticks;
-    mpi_word key;             /* of a message that is received, or a single request */
-    mpi_word *keys;           /* of several */
-    const char *statuses;     /* where they are; NULL = nowhere */
+    mpi_word key;         /* of a message that is received, or a single request */
+    mpi_word *keys;       /* of several */
+    const char *statuses; /* where they are; NULL = nowhere */
     uint64_t own_status[MPI_ABI_STATUS_BYTES / sizeof(uint64_t)];
 };
 
@@ -79,7 +79,6 @@ static inline uint64_t mpi_call_ticks(const struct mpi_made *made)
 
 /* ---- what becomes of it ---- */
 
-void mpi_call_after_collective(struct mpi_made *made);
 /* It goes on: remembers it by the request that the call has made. The communicator may be NULL. */
 void mpi_call_post(struct mpi_made *made, const struct mpi_event *event,
                    const struct mpi_communicator *communicator);

@@ -1,4 +1,5 @@
-/* Collectives: how much each rank sends and receives, and in which order they come. */
+#include "collect/agent/mpi_collectives.h"
+
 #include "collect/agent/mpi_call.h"
 #include "collect/agent/mpi_communicators.h"
 #include "collect/agent/mpi_requests.h"
@@ -82,8 +83,8 @@ static struct amounts measure_all(const struct mpi_made *made, const struct mpi_
         break;
     case MPI_FORM_REDUCE_SPLIT:
         amounts.sent_bytes = sum_of(made, 2, 3, communicator->size);
-        amounts.received_bytes = (uint64_t)mpi_call_count_of(made, 2, communicator->rank) *
-                                 mpi_call_type_bytes(made, 3);
+        amounts.received_bytes =
+            (uint64_t)mpi_call_count_of(made, 2, communicator->rank) * mpi_call_type_bytes(made, 3);
         break;
     case MPI_FORM_REDUCE_BLOCK:
         amounts.received_bytes = bytes_of(made, 2, 3);
@@ -95,9 +96,9 @@ static struct amounts measure_all(const struct mpi_made *made, const struct mpi_
         break;
     case MPI_FORM_ALLGATHERV:
         amounts.received_bytes = sum_of(made, 4, 6, ranks);
-        amounts.sent_bytes = in_place ? (uint64_t)mpi_call_count_of(made, 4, communicator->rank) *
-                                            mpi_call_type_bytes(made, 6)
-                                      : bytes_of(made, 1, 2);
+        amounts.sent_bytes =
+            in_place ? (uint64_t)mpi_call_count_of(made, 4, communicator->rank) * mpi_call_type_bytes(made, 6)
+                     : bytes_of(made, 1, 2);
         break;
     case MPI_FORM_ALLTOALL:
         amounts.received_bytes = bytes_of(made, 4, 5) * ranks;
@@ -158,7 +159,7 @@ static uint32_t find_root(const struct mpi_communicator *communicator, int root,
     return *own ? mpi_communicators_own() : mpi_communicators_peer(&communicator->peers, root);
 }
 
-void mpi_call_after_collective(struct mpi_made *made)
+void mpi_collectives_after(struct mpi_made *made)
 {
     struct place place = places_of(made->row->form);
     struct mpi_communicator *communicator = mpi_call_communicator(made, place.communicator);

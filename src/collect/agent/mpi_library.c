@@ -27,15 +27,18 @@ static void add_row(void *library, const char *name, void *wrapper, void **origi
     snprintf(names[row_count], NAME_BYTES, "%s", name);
     originals[row_count] = found;
     *original = found;
-    rows[row_count] = (struct redirection){
-        .name = names[row_count], .replacement = wrapper, .original = &originals[row_count], .is_known = true};
+    rows[row_count] = (struct redirection){.name = names[row_count],
+                                           .replacement = wrapper,
+                                           .original = &originals[row_count],
+                                           .is_known = true};
     row_count++;
 }
 
 /* As Fortran compilers write a name: mpi_send_, mpi_send, mpi_send__, MPI_SEND. */
 static void mangle(char *out, const char *name, int mangling)
 {
-    static const char *const ends[MANGLINGS] = {"", "__", "", "_"}; /* the last is the usual one, and is called */
+    static const char *const ends[MANGLINGS] = {"", "__", "",
+                                                "_"}; /* the last is the usual one, and is called */
     snprintf(out, NAME_BYTES, "MPI_%s%s", name, ends[mangling]);
     for (char *at = out; *at; at++)
         *at = (char)(mangling == 0 ? toupper(*at) : tolower(*at));

@@ -16,7 +16,7 @@
 
 #define PROBES_MAX    256
 #define KEPT_FOR_REST 4096 /* totals */
-#define TLS        __thread __attribute__((tls_model("initial-exec")))
+#define TLS           __thread __attribute__((tls_model("initial-exec")))
 
 struct mpi_thread {
     struct mpi_ring *ring; /* NULL = there were too many threads */
@@ -39,7 +39,7 @@ static bool is_paused;
 
 static TLS struct mpi_thread *current;
 static TLS bool is_inside; /* of a call, or of the making of `current` */
-static pthread_key_t key;
+static pthread_key_t thread_end;
 
 /* ---- beginning and end ---- */
 
@@ -78,8 +78,7 @@ static struct mpi_area *open_area(void)
 {
     uint64_t bytes = mpi_area_bytes();
     int fd;
-    struct mpi_area *area =
-        announcement_allowed_bytes(bytes) < bytes ? NULL : announcement_map(bytes, &fd);
+    struct mpi_area *area = announcement_allowed_bytes(bytes) < bytes ? NULL : announcement_map(bytes, &fd);
     if (!area)
         return NULL;
     mpi_area_format(area, (uint64_t)getpid(), agent->python);
@@ -103,9 +102,10 @@ static void release(void *value)
 static bool open_once(void)
 {
     uint32_t unused = 0;
-    if (!agent || !__atomic_compare_exchange_n(&opening, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (!agent ||
+        !__atomic_compare_exchange_n(&opening, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
-    struct mpi_area *area = pthread_key_create(&key, release) == 0 ? open_area() : NULL;
+    struct mpi_area *area = pthread_key_create(&thread_end, release) == 0 ? open_area() : NULL;
     if (!area || !heap_tree_open(&tree, mpi_area_stacks(area)))
         return false;
     pthread_atfork(NULL, NULL, forked);
@@ -150,7 +150,7 @@ static bool fill_row(struct mpi_thread *thread)
 static struct mpi_thread *make_thread(void)
 {
     struct mpi_thread *thread = shared || open_once() ? own_memory_map(sizeof *thread) : NULL;
-    if (thread && fill_row(thread) && pthread_setspecific(key, thread) == 0)
+    if (thread && fill_row(thread) && pthread_setspecific(thread_end, thread) == 0)
         return current = thread;
     if (thread)
         own_memory_unmap(thread, sizeof *thread);
@@ -224,8 +224,8 @@ static uint32_t add_total(uint32_t node, const struct mpi_tally *tally)
     struct mpi_total *total = &shared->totals[row];
     if (!row)
         return 0;
-    *total = (struct mpi_total){
-        .communicator = tally->communicator, .peer = tally->peer, .call = tally->call};
+    *total =
+        (struct mpi_total){.communicator = tally->communicator, .peer = tally->peer, .call = tally->call};
     __atomic_store_n(&total->node, node, __ATOMIC_RELEASE);
     return row;
 }

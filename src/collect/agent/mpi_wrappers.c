@@ -66,9 +66,9 @@ enum { MPI_FUNCTIONS(PLACE) };
         return mpi_call(&mpi_wrappers[AT_##function], language, words);                                      \
     }
 #define WRAPPERS(name, call, form, arguments, from, at)                                                      \
-    static int c_##name WRAPPER(name, MPI_LANGUAGE_C, arguments)                                             \
-    static int large_##name WRAPPER(name, MPI_LANGUAGE_C_LARGE, arguments)                                   \
-    static int fortran_##name WRAPPER(name, MPI_LANGUAGE_FORTRAN, FORTRAN_##arguments)
+    static int c_##name WRAPPER(name, MPI_LANGUAGE_C, arguments) static int large_##name WRAPPER(            \
+        name, MPI_LANGUAGE_C_LARGE, arguments) static int fortran_##name                                     \
+    WRAPPER(name, MPI_LANGUAGE_FORTRAN, FORTRAN_##arguments)
 
 MPI_FUNCTIONS(WRAPPERS)
 

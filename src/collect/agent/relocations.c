@@ -55,11 +55,11 @@ static struct {
     size_t count;
     uintptr_t own[OWN_MAX];
     size_t own_count;
-    uint16_t places[PLACES]; /* row + 1; 0 = none */
-    uint64_t initials;       /* bit of each letter that a name begins with */
-    bool in_force, unbound;  /* unbound: a word was exchanged that had not been bound */
+    uint16_t places[PLACES];       /* row + 1; 0 = none */
+    uint64_t initials;             /* bit of each letter that a name begins with */
+    bool in_force, unbound;        /* unbound: a word was exchanged that had not been bound */
     unsigned long long adds, subs; /* objects loaded and unloaded so far, when all were last seen to */
-    size_t at, seen;               /* in the loader's list: where a look is; those before need no other look */
+    size_t at, seen; /* in the loader's list: where a look is; those before need no other look */
     struct relocations_counts counts;
 } state;
 static void (*call_at_loads)(void);

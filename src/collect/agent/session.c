@@ -24,17 +24,42 @@ static void add(struct session *session, const char *key, const char *value)
             lists[i].texts[(*lists[i].count)++] = value;
 }
 
+/* False when no number has that key. */
+static bool set_number(struct session *session, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        uint64_t *number;
+    } numbers[] = {
+        {"memory_bytes", &session->memory_bytes},     {"sample_period_ns", &session->sample_period_ns},
+        {"timeline_bytes", &session->timeline_bytes}, {"main_pid", &session->main_pid},
+        {"stop_at_bytes", &session->stop_at_bytes},   {"heap_sample_bytes", &session->heap_sample_bytes},
+        {"skip_first", &session->skip_first},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(key, numbers[i].key) == 0) {
+            *numbers[i].number = strtoull(value, NULL, 10);
+            return true;
+        }
+    return false;
+}
+
 static void set(struct session *session, const char *key, const char *value)
 {
     const struct {
         const char *key;
         const char **text;
     } texts[] = {
-        {"socket", &session->socket},     {"inside", &session->inside},
-        {"package", &session->package},   {"agent", &session->agent},
-        {"include", &session->include},   {"exclude", &session->exclude},
-        {"setup", &session->setup},       {"heap_library", &session->heap_library},
-        {"start_at", &session->start_at}, {"stop_at", &session->stop_at},
+        {"socket", &session->socket},
+        {"inside", &session->inside},
+        {"package", &session->package},
+        {"agent", &session->agent},
+        {"include", &session->include},
+        {"exclude", &session->exclude},
+        {"setup", &session->setup},
+        {"heap_library", &session->heap_library},
+        {"start_at", &session->start_at},
+        {"stop_at", &session->stop_at},
         {"mpi_library", &session->mpi_library},
     };
     const struct {
@@ -71,25 +96,11 @@ static void set(struct session *session, const char *key, const char *value)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(key, flags[i].key) == 0)
             *flags[i].flag = value[0] == '1';
-    if (strcmp(key, "memory_bytes") == 0)
-        session->memory_bytes = strtoull(value, NULL, 10);
-    else if (strcmp(key, "depth") == 0)
+    if (strcmp(key, "depth") == 0)
         session->depth = (uint32_t)strtoul(value, NULL, 10);
-    else if (strcmp(key, "sample_period_ns") == 0)
-        session->sample_period_ns = strtoull(value, NULL, 10);
-    else if (strcmp(key, "timeline_bytes") == 0)
-        session->timeline_bytes = strtoull(value, NULL, 10);
-    else if (strcmp(key, "main_pid") == 0)
-        session->main_pid = strtoull(value, NULL, 10);
-    else if (strcmp(key, "stop_at_bytes") == 0)
-        session->stop_at_bytes = strtoull(value, NULL, 10);
-    else if (strcmp(key, "heap_sample_bytes") == 0)
-        session->heap_sample_bytes = strtoull(value, NULL, 10);
-    else if (strcmp(key, "skip_first") == 0)
-        session->skip_first = strtoull(value, NULL, 10);
     else if (strcmp(key, "hot") == 0)
         session->hot = (uint32_t)strtoul(value, NULL, 10);
-    else
+    else if (!set_number(session, key, value))
         add(session, key, value);
 }
 

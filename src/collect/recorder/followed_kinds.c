@@ -5,6 +5,7 @@
 #include "collect/agent/arena.h"
 #include "collect/agent/event_area.h"
 #include "collect/agent/heap_area.h"
+#include "collect/agent/mpi_area.h"
 #include "collect/agent/native_area.h"
 #include "collect/agent/sample_area.h"
 #include "collect/agent/session.h"
@@ -12,6 +13,7 @@
 #include "collect/recorder/event_drain.h"
 #include "collect/recorder/followed.h"
 #include "collect/recorder/heap_drain.h"
+#include "collect/recorder/mpi_drain.h"
 #include "collect/recorder/native_files.h"
 #include "collect/recorder/native_space.h"
 #include "collect/recorder/sample_drain.h"
@@ -214,6 +216,50 @@ static void stop_events(void *memory)
     ((struct event_area *)memory)->stop = 1;
 }
 
+/* ---- calls of MPI ---- */
+
+static bool mpi_is_sound(void *memory, uint64_t bytes)
+{
+    struct heap_area_view stacks;
+    return mpi_area_look(&stacks, memory, bytes);
+}
+
+static struct followed_facts mpi_facts(const void *memory)
+{
+    struct heap_area_view stacks;
+    struct mpi_area *area = (struct mpi_area *)(uintptr_t)memory;
+    if (!mpi_area_look(&stacks, area, mpi_area_bytes()))
+        return (struct followed_facts){0};
+    return heap_facts(stacks.area);
+}
+
+static void *open_mpi(struct followed *followed, const struct followed_origin *origin,
+                      struct native_files *files)
+{
+    (void)origin;
+    return mpi_drain_new(followed->memory, followed->memory_bytes, files->writer, followed->id);
+}
+
+static bool step_mpi(void *drain, const struct clock_rate *rate)
+{
+    return mpi_drain_step(drain, rate);
+}
+
+static void finish_mpi(void *drain, const struct clock_rate *rate, uint64_t end_ticks)
+{
+    mpi_drain_finish(drain, rate, end_ticks);
+}
+
+static void free_mpi(void *drain)
+{
+    mpi_drain_free(drain);
+}
+
+static void stop_mpi(void *memory)
+{
+    ((struct mpi_area *)memory)->stop = 1;
+}
+
 /* ---- the table ---- */
 
 #define ARENA_KIND(message)                                                                                  \
@@ -230,6 +276,7 @@ static const struct followed_kind kinds[] = {
     {SESSION_EVENTS, true, events_are_sound, event_facts, open_events, step_events, finish_events,
      free_events, stop_events},
     {SESSION_HEAP, true, heap_is_sound, heap_facts, open_heap, step_heap, finish_heap, free_heap, stop_heap},
+    {SESSION_MPI, true, mpi_is_sound, mpi_facts, open_mpi, step_mpi, finish_mpi, free_mpi, stop_mpi},
 };
 
 const struct followed_kind *followed_kinds_find(uint32_t purpose)

@@ -21,8 +21,7 @@ bool heap_paths_init(struct heap_paths *paths, const struct heap_area_view *view
                      enum writer_collector collector, struct writer *writer, uint32_t process)
 {
     struct heap_area *area = view->area;
-    *paths = (struct heap_paths){
-        .view = *view, .writer = writer, .process = process, .collector = collector};
+    *paths = (struct heap_paths){.view = *view, .writer = writer, .process = process, .collector = collector};
     paths->nodes = own_memory_map(view->limits.nodes * sizeof *paths->nodes);
     return code_names_init(&paths->code_names, &area->codes, writer, area->python) && paths->nodes;
 }
