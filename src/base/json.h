@@ -42,6 +42,12 @@ static inline void json_put_unsigned(struct json *json, const char *key, uint64_
     json_unsigned(json, value);
 }
 
+static inline void json_put_real(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_real(json, value);
+}
+
 static inline void json_put_string(struct json *json, const char *key, const char *text)
 {
     json_key(json, key);

@@ -67,8 +67,7 @@ static void put_stats(struct document *document, const struct rank_stats *stats)
     put_real(document, "max", stats->max);
     json_put_unsigned(json, "max_rank", table->ranks[stats->max_rank].number);
     put_real(document, "std", stats->deviation);
-    json_key(json, "imbalance_percent");
-    json_real(json, stats->imbalance_share * 100);
+    json_put_real(json, "imbalance_percent", stats->imbalance_share * 100);
     put_real(document, "imbalance", stats->imbalance);
     json_put_unsigned(json, "present", stats->present);
 }
@@ -148,8 +147,7 @@ static void put_findings(struct json *json, const struct findings *findings)
         json_line(json);
         json_begin_object(json);
         json_put_string(json, "topic", findings->rows[i].topic);
-        json_key(json, "share");
-        json_real(json, findings->rows[i].share);
+        json_put_real(json, "share", findings->rows[i].share);
         json_put_string(json, "text", findings->rows[i].text);
         json_end_object(json);
     }
@@ -166,18 +164,14 @@ static void put_efficiency(struct document *document, const struct rank_efficien
         return;
     }
     json_begin_object(json);
-    json_key(json, "load_balance");
-    json_real(json, efficiency->load_balance);
+    json_put_real(json, "load_balance", efficiency->load_balance);
     if (efficiency->knows_mpi) {
-        json_key(json, "communication");
-        json_real(json, efficiency->communication);
-        json_key(json, "parallel");
-        json_real(json, efficiency->parallel);
+        json_put_real(json, "communication", efficiency->communication);
+        json_put_real(json, "parallel", efficiency->parallel);
         json_put_string(json, "mpi_from", document->table->mpi_is_measured ? "calls" : "frames");
     }
     json_put_unsigned(json, "wall_ns", efficiency->wall_ns);
-    json_key(json, "useful_mean_ns");
-    json_real(json, efficiency->useful.mean);
+    json_put_real(json, "useful_mean_ns", efficiency->useful.mean);
     json_end_object(json);
 }
 

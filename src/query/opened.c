@@ -32,6 +32,7 @@ static void forget_chosen(struct opened_recording *row)
         return;
     tree_clear(&row->chosen->tree);
     functions_clear(&row->chosen->functions);
+    rank_table_clear(&row->chosen->ranks);
     chosen_clear(&(struct chosen){row->chosen->recording});
     free(row->chosen->modules);
     free(row->chosen->region);
@@ -44,6 +45,7 @@ static void clear_row(struct opened_recording *row)
     forget_chosen(row);
     tree_clear(&row->tree);
     functions_clear(&row->functions);
+    rank_table_clear(&row->ranks);
     if (row->is_fed)
         follow_clear(&row->follow);
     recording_clear(&row->recording);
@@ -91,7 +93,8 @@ static void forget_tables(struct opened_recording *row)
 {
     tree_clear(&row->tree);
     functions_clear(&row->functions);
-    row->has_tree = row->has_functions = false;
+    rank_table_clear(&row->ranks);
+    row->has_tree = row->has_functions = row->has_ranks = false;
 }
 
 static void forget_all(struct opened_recording *row)
@@ -235,4 +238,18 @@ const struct functions *opened_functions(struct opened_recording *row, const str
         return NULL;
     row->has_functions = true;
     return &row->functions;
+}
+
+const struct rank_table *opened_ranks(struct opened_recording *row, const struct selection *selection,
+                                      struct err *err)
+{
+    choose(row, selection);
+    if (row->has_ranks)
+        return &row->ranks;
+    rank_table_clear(&row->ranks);
+    if (rank_table_add(&row->ranks, &row->recording, selection, err) < 0 ||
+        rank_table_finish(&row->ranks, err) < 0)
+        return NULL;
+    row->has_ranks = true;
+    return &row->ranks;
 }

@@ -14,6 +14,7 @@
 
 #include "analyse/chosen.h"
 #include "analyse/functions.h"
+#include "analyse/rank_table.h"
 #include "analyse/tree.h"
 #include "store/follow.h"
 #include "store/recording.h"
@@ -28,7 +29,8 @@ struct opened_recording {
     struct selection selection; /* that the tables below were made for */
     struct tree tree;
     struct functions functions;
-    bool has_tree, has_functions;
+    struct rank_table ranks;
+    bool has_tree, has_functions, has_ranks;
     bool is_live;         /* somebody is still making it */
     char state[200];      /* of one that comes from elsewhere: why there is no more of it, in words */
     struct follow follow; /* of one that is fed */
@@ -70,5 +72,8 @@ const struct tree *opened_tree(struct opened_recording *row, const struct select
                                struct err *err);
 const struct functions *opened_functions(struct opened_recording *row, const struct selection *selection,
                                          struct err *err);
+/* Functions over ranks; of a recording without ranks a table that has none. */
+const struct rank_table *opened_ranks(struct opened_recording *row, const struct selection *selection,
+                                      struct err *err);
 
 #endif

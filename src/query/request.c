@@ -35,6 +35,7 @@ static const struct field fields[] = {
     {"counter", FIELD_NUMBER, offsetof(struct request, counter), 0},
     {"columns", FIELD_NUMBER, offsetof(struct request, columns), 0},
     {"limit", FIELD_NUMBER, offsetof(struct request, limit), 0},
+    {"first", FIELD_NUMBER, offsetof(struct request, first), 0},
     {"from_ns", FIELD_LONG, offsetof(struct request, from_ns), 0},
     {"to_ns", FIELD_LONG, offsetof(struct request, to_ns), 0},
     {"node_share", FIELD_REAL, offsetof(struct request, node_share), 0},

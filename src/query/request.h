@@ -35,6 +35,7 @@ struct request {
     uint32_t counter;        /* the chosen counter */
     uint32_t columns;        /* width of the picture in pixels */
     uint32_t limit;          /* at most so many; 0 = all */
+    uint32_t first;          /* from this row on */
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
