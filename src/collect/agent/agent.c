@@ -110,6 +110,8 @@ static void rest(bool resting)
     sampler_rest(resting);
     if (heap)
         heap->rest(resting);
+    if (mpi)
+        mpi->rest(resting);
 }
 
 __attribute__((visibility("default"))) struct agent sonde_agent = {

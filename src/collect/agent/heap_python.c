@@ -6,6 +6,7 @@
 
 #include "collect/agent/heap_counting.h"
 #include "collect/agent/heap_tracker.h"
+#include "collect/agent/python_method.h"
 #include "collect/agent/stack_sample.h"
 
 /* ---- frames ---- */
@@ -30,16 +31,6 @@ const char *heap_python_read(struct stack_reader *interpreter)
 
 /* ---- the end of the program ---- */
 
-struct python_object;
-
-struct python_method {
-    const char *name;
-    struct python_object *(*function)(struct python_object *, struct python_object *);
-    int flags;
-    const char *text;
-};
-#define METHOD_WITHOUT_ARGUMENTS 4
-
 static void (*increase_reference)(struct python_object *);
 static struct python_object *none;
 
@@ -53,7 +44,7 @@ static struct python_object *program_ends(struct python_object *self, struct pyt
 
 void heap_python_call_at_end(void)
 {
-    static struct python_method method = {"sonde_program_ends", program_ends, METHOD_WITHOUT_ARGUMENTS, NULL};
+    static struct python_method method = {"sonde_program_ends", program_ends, PYTHON_METHOD_NONE, NULL};
     struct python_object *(*import)(const char *),
         *(*call)(struct python_object *, const char *, const char *, ...);
     struct python_object *(*new_function)(struct python_method *, struct python_object *,

@@ -9,6 +9,7 @@
 #ifndef SONDE_COLLECT_AGENT_MPI_H
 #define SONDE_COLLECT_AGENT_MPI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct agent;
@@ -23,6 +24,8 @@ struct mpi {
     /* Python is about to run the program: from now on stacks have frames. With the interpreter lock held. NULL, or why
      * this interpreter cannot be read. */
     const char *(*python_runs)(void);
+    /* From now on calls are not counted; or they are again. */
+    void (*rest)(bool resting);
 };
 
 #endif

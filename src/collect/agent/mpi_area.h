@@ -79,6 +79,8 @@ struct mpi_area {
     uint32_t stop;      /* set by the recorder: nobody reads any more */
     uint32_t is_rank;   /* 1 = rank and size are known */
     uint32_t rank, size;
+    uint32_t by_function; /* 1 = stacks are told without lines, like those of traced calls */
+    uint32_t reserved;
 
     uint32_t communicator_count, total_count; /* row 0 of each table is "none" */
     uint32_t clock_count, ring_count;

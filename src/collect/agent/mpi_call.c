@@ -6,6 +6,7 @@
 #include "collect/agent/mpi_collectives.h"
 #include "collect/agent/mpi_communicators.h"
 #include "collect/agent/mpi_job.h"
+#include "collect/agent/mpi_pickle.h"
 #include "collect/agent/mpi_requests.h"
 #include "store/mpi_calls.h"
 
@@ -449,7 +450,7 @@ static void after_finalize(struct mpi_made *made)
 
 static void after_pcontrol(struct mpi_made *made)
 {
-    mpi_tracker_pause(mpi_call_number(made, 0) == 0);
+    mpi_tracker_pause(MPI_PAUSED_BY_PROGRAM, mpi_call_number(made, 0) == 0);
 }
 
 typedef void after_form(struct mpi_made *made);
@@ -601,6 +602,8 @@ static int call_counted(struct mpi_made *made)
     int result = invoke(made->row, made->language, made->words);
     made->end_ticks = mpi_tracker_now();
     int saved = errno;
+    if (mpi_pickle_is_wanted)
+        mpi_pickle_ask();
     if (has_failed(made, result)) {
         after_other(made);
     } else {

@@ -87,13 +87,19 @@ static void loaded(void)
     atomic_flag_clear(&busy);
 }
 
+static void rest(bool resting)
+{
+    mpi_tracker_pause(MPI_PAUSED_BY_SONDE, resting);
+}
+
 static void start(const struct agent *agent)
 {
     mpi_tracker_init(agent);
+    rest(session_begins_at_rest(agent->session));
     mpi_abi_bind();
     relocations_call_at_loads(loaded);
     redirect();
 }
 
 __attribute__((visibility("default"))) const struct mpi sonde_mpi = {
-    .version = MPI_INTERFACE, .start = start, .python_runs = mpi_tracker_read_python};
+    .version = MPI_INTERFACE, .start = start, .python_runs = mpi_tracker_read_python, .rest = rest};

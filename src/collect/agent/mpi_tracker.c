@@ -11,6 +11,7 @@
 #include "collect/agent/announcement.h"
 #include "collect/agent/heap_stack.h"
 #include "collect/agent/heap_tree.h"
+#include "collect/agent/mpi_pickle.h"
 #include "collect/agent/own_memory.h"
 #include "collect/agent/stack_sample.h"
 
@@ -35,7 +36,7 @@ static struct heap_tree tree;
 static struct stack_reader interpreter;
 static struct heap_stack_reader reader;
 static uint32_t opening; /* 1 = somebody opens it, or nobody ever will */
-static bool is_paused;
+static uint32_t paused;  /* enum mpi_paused, or'ed */
 
 static TLS struct mpi_thread *current;
 static TLS bool is_inside; /* of a call, or of the making of `current` */
@@ -69,6 +70,7 @@ const char *mpi_tracker_read_python(void)
     interpreter.process.memory = memory_own_alive(); /* a thread reads its own frames, which live */
     heap_stack_reader_init(&reader, &interpreter, &tree);
     reader.is_shared = true;
+    mpi_pickle_begin();
     if (at_exit)
         at_exit(interpreter_is_gone);
     return NULL;
@@ -82,6 +84,7 @@ static struct mpi_area *open_area(void)
     if (!area)
         return NULL;
     mpi_area_format(area, (uint64_t)getpid(), agent->python);
+    area->by_function = agent->session->trace;
     struct session_hello hello;
     announcement_init(&hello, SESSION_MPI);
     hello.arena_bytes = bytes;
@@ -269,7 +272,7 @@ static struct mpi_total *find_rest(const struct mpi_thread *thread, const struct
 
 void mpi_tracker_count(struct mpi_thread *thread, const struct mpi_tally *tally, uint64_t ticks)
 {
-    if (is_paused)
+    if (paused)
         return;
     struct mpi_total *total = find_total(mpi_tracker_node(thread), tally);
     if (!total)
@@ -283,7 +286,7 @@ void mpi_tracker_count(struct mpi_thread *thread, const struct mpi_tally *tally,
 
 void mpi_tracker_add_bytes(uint32_t node, const struct mpi_tally *tally)
 {
-    struct mpi_total *total = is_paused || !node ? NULL : find_total(node, tally);
+    struct mpi_total *total = paused || !node ? NULL : find_total(node, tally);
     if (total)
         add_bytes(total, tally);
 }
@@ -293,7 +296,7 @@ void mpi_tracker_add_bytes(uint32_t node, const struct mpi_tally *tally)
 void mpi_tracker_tell(struct mpi_thread *thread, const struct mpi_event *event)
 {
     struct mpi_ring *ring = thread->ring;
-    if (is_paused || shared->stop)
+    if (paused || shared->stop)
         return;
     if (!ring || ring->written - __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE) >= MPI_AREA_RING_EVENTS) {
         __atomic_fetch_add(&shared->lost_events, 1, __ATOMIC_RELAXED);
@@ -303,7 +306,10 @@ void mpi_tracker_tell(struct mpi_thread *thread, const struct mpi_event *event)
     __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);
 }
 
-void mpi_tracker_pause(bool paused)
+void mpi_tracker_pause(enum mpi_paused by, bool is_paused)
 {
-    is_paused = paused;
+    if (is_paused)
+        __atomic_fetch_or(&paused, by, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&paused, ~(uint32_t)by, __ATOMIC_RELAXED);
 }

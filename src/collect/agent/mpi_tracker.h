@@ -48,8 +48,9 @@ void mpi_tracker_add_bytes(uint32_t node, const struct mpi_tally *tally);
 /* A message or a collective has ended. */
 void mpi_tracker_tell(struct mpi_thread *thread, const struct mpi_event *event);
 
-/* While paused, calls are neither counted nor told; what they make and end is known all the same. */
-void mpi_tracker_pause(bool paused);
+/* While paused, by whomever, calls are neither counted nor told; what they make and end is known all the same. */
+enum mpi_paused { MPI_PAUSED_BY_PROGRAM = 1, MPI_PAUSED_BY_SONDE = 2 };
+void mpi_tracker_pause(enum mpi_paused by, bool paused);
 
 /* Memory for as many bytes, the thread's own, until it asks again. NULL when there is none. */
 void *mpi_tracker_scratch(struct mpi_thread *thread, uint64_t bytes);

@@ -80,9 +80,10 @@ static struct heap_node read_node(const struct heap_paths *paths, uint32_t row)
 
 static uint32_t add_python(struct heap_paths *paths, uint32_t parent, const struct heap_node *from)
 {
-    const struct node node = {.parent = parent,
-                              .code = code_names_id(&paths->code_names, from->code),
-                              .line = code_names_line(&paths->code_names, from->code, from->offset)};
+    const struct node node = {
+        .parent = parent,
+        .code = code_names_id(&paths->code_names, from->code),
+        .line = paths->by_function ? 0 : code_names_line(&paths->code_names, from->code, from->offset)};
     return writer_node(paths->writer, &node);
 }
 

@@ -26,6 +26,7 @@ struct heap_paths {
     uint32_t threads[HEAP_AREA_THREADS]; /* the file's ids by row; 0 = not yet */
     uint32_t *nodes;                     /* the file's ids by row, plus 1; 0 = not yet */
     enum writer_collector collector;     /* whose threads these are */
+    bool by_function;                    /* stacks have no lines */
     struct heap_paths_merging *merging;  /* NULL = no native stacks */
     heap_drain_find *find;
     void *find_context;

@@ -38,7 +38,9 @@ struct mpi_drain *mpi_drain_new(struct mpi_area *area, uint64_t bytes, struct wr
     drain->writer = writer;
     drain->process = process;
     drain->written = own_memory_map(MPI_AREA_TOTALS * sizeof *drain->written);
-    if (heap_paths_init(&drain->paths, &stacks, WRITER_MPI, writer, process) && drain->written)
+    bool made = heap_paths_init(&drain->paths, &stacks, WRITER_MPI, writer, process) && drain->written;
+    drain->paths.by_function = area->by_function;
+    if (made)
         return drain;
     mpi_drain_free(drain);
     return NULL;
