@@ -26,7 +26,7 @@ static int check(const struct values *values, const struct conversion *conversio
     if (!conversion->format)
         return err_set(
             err, "export must be told the format: --format html, speedscope, flamegraph, collapsed, chrome, "
-                 "pstats, lprof, tau, caliper or sonde");
+                 "pstats, lprof, tau, ppk, caliper or sonde");
     if (strcmp(output, "-") == 0 && !conversion_is_text(conversion->format) && isatty(STDOUT_FILENO))
         return err_set(err, "%s is not for a terminal; name a file with -o", values->format);
     return 0;
@@ -68,7 +68,7 @@ static int run(void *given, int argc, char **argv)
 static const struct option options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", FIELD(format), conversion_names,
      "Otherwise the suffix of -o decides: .html, .speedscope.json or .json, .svg, .collapsed, .trace.json, "
-     ".prof, .lprof, .tau, .cali.json, .sonde."},
+     ".prof, .lprof, .tau, .ppk, .cali.json, .sonde."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL,
      "Write to FILE instead of standard output; for tau the name of a folder."},
     {"What of it", .kind = OPTION_HEADING},
@@ -104,7 +104,8 @@ const struct command command_export = {
         "collapsed or raw (one line for each stack, for flame graph tools), chrome (Perfetto, "
         "chrome://tracing), pstats (cProfile's), tau (a folder of profile.N.0.T files, one for each thread T "
         "of rank N: "
-        "ParaProf, pprof, Hatchet), caliper (split JSON, one row for each call path and rank: Hatchet, "
+        "ParaProf, pprof, Hatchet), ppk (the same in one file, ParaProf's), caliper (split JSON, one row for "
+        "each call path and rank: Hatchet, "
         "Thicket), sonde.\n\n"
         "Samples keep their times in speedscope and chrome: all threads share one axis, and idle time is a "
         "gap. Traced calls are written as stacks weighted by their own time; they have no order in time, "

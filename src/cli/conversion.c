@@ -17,6 +17,7 @@
 #include "export/lprof_writer.h"
 #include "export/mprof_writer.h"
 #include "export/page_writer.h"
+#include "export/ppk_writer.h"
 #include "export/pstats_writer.h"
 #include "export/speedscope_writer.h"
 #include "export/stream.h"
@@ -203,6 +204,13 @@ static int put_tau(struct job *job, struct err *err)
     return tau_writer_write(job->recording, &job->selection, add_file, job->folder, err);
 }
 
+static int put_ppk(struct job *job, struct err *err)
+{
+    if (refuse_without_stacks(job, err) < 0)
+        return -1;
+    return ppk_writer_write(job->recording, &job->selection, &job->stream, err);
+}
+
 static const struct conversion_format formats_written[] = {
     {"caliper", put_caliper, true, true, false, {".cali.json", ".caliper.json"}},
     {"chrome", put_chrome, true, true, false, {".trace.json", ".chrome.json", ".trace"}},
@@ -215,6 +223,7 @@ static const struct conversion_format formats_written[] = {
     {"pstats", put_pstats, false, false, false, {".prof", ".pstats"}},
     {"lprof", put_lprof, false, false, false, {".lprof"}},
     {"mprof", put_mprof, true, false, false, {".dat"}},
+    {"ppk", put_ppk, false, true, false, {".ppk"}},
     {"tau", put_tau, false, true, true, {".tau"}},
     {"sonde", put_sonde, false, false, false, {".sonde"}},
     {NULL},
@@ -222,7 +231,7 @@ static const struct conversion_format formats_written[] = {
 
 const char *const conversion_names[] = {"html",    "speedscope",  "flamegraph", "collapsed", "raw",
                                         "chrome",  "chrometrace", "pstats",     "lprof",     "mprof",
-                                        "caliper", "tau",         "sonde",      NULL};
+                                        "caliper", "tau",         "ppk",        "sonde",     NULL};
 
 /* Also before the number of a rank: "s.lprof12". */
 static bool has_suffix(const char *path, const char *suffix)
@@ -257,7 +266,7 @@ const char *conversion_suffix(const struct conversion_format *format)
 bool conversion_can_be_read(const struct conversion_format *format)
 {
     return format->put == put_sonde || format->put == put_pstats || format->put == put_lprof ||
-           format->put == put_mprof;
+           format->put == put_mprof || format->put == put_tau || format->put == put_ppk;
 }
 
 bool conversion_is_text(const struct conversion_format *format)
@@ -269,7 +278,7 @@ bool conversion_is_text(const struct conversion_format *format)
 static bool needs_time(const struct conversion_format *format)
 {
     return format->put == put_pstats || format->put == put_chrome || format->put == put_lprof ||
-           format->put == put_caliper || format->put == put_tau;
+           format->put == put_caliper || format->put == put_tau || format->put == put_ppk;
 }
 
 static int put_to(struct job *job, struct staged *file, struct err *err)

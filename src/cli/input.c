@@ -12,7 +12,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/folder.h"
+#include "cli/gzipped.h"
 #include "cli/message.h"
+#include "cli/tau_folder.h"
 #include "import/formats.h"
 #include "store/recording.h"
 
@@ -22,7 +24,11 @@ int input_read(const char *path, struct recording *recording, struct err *err)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     struct bytes bytes = {0};
+    if (tau_folder_is(path))
+        return tau_folder_read(path, recording, err);
     int result = bytes_read_file(&bytes, path, FILE_BYTES_MAX, err);
+    if (result == 0)
+        result = gzipped_expand(&bytes, name, FILE_BYTES_MAX, err);
     if (result == 0)
         result = formats_read(bytes.data, bytes.size, name, recording, err);
     bytes_clear(&bytes);
@@ -83,7 +89,9 @@ static int add_folder(struct input_paths *paths, const char *path, struct err *e
     if (folder_read(path, 0, &folder, err) != 0)
         return -1;
     int result = 0;
-    if (folder.count == 0)
+    if (folder.count == 0 && tau_folder_is(path))
+        result = add_path(paths, strdup(path), err);
+    else if (folder.count == 0)
         result = err_set(err, "the folder %s holds no recording", path);
     else
         qsort(folder.entries, folder.count, sizeof *folder.entries, by_path);

@@ -71,23 +71,6 @@ static void put_rank(struct caliper *caliper, uint32_t rank, bool is_first)
             put_row(caliper, i, rank);
 }
 
-/* Numbers the nodes that any thread has, and those above them. A parent's id is smaller than its children's. */
-static void number_nodes(struct caliper *caliper)
-{
-    const struct thread_profiles *profiles = &caliper->profiles;
-    const struct frames *frames = &profiles->frames;
-    const struct node *nodes = profiles->recording->nodes;
-    for (uint32_t i = 0; i < profiles->cell_count; i++)
-        for (uint32_t node = thread_profiles_node(profiles, i); node && !caliper->number_of[node];
-             node = frames->stack_of[nodes[node].parent])
-            caliper->number_of[node] = 1;
-    for (uint32_t node = 1; node < frames->node_count; node++)
-        if (caliper->number_of[node]) {
-            caliper->number_of[node] = caliper->count;
-            caliper->nodes[caliper->count++] = node;
-        }
-}
-
 static int put_data(struct caliper *caliper, struct err *err)
 {
     struct thread_profile profile = {0};
@@ -160,7 +143,7 @@ static int put_node(struct caliper *caliper, uint32_t node, struct bytes *label,
 {
     struct json *json = &caliper->json;
     const struct recording *recording = caliper->profiles.recording;
-    uint32_t parent = caliper->profiles.frames.stack_of[recording->nodes[node].parent];
+    uint32_t parent = thread_profiles_parent(&caliper->profiles, node);
     bytes_reset(label);
     frames_put_text(recording, caliper->style, recording->nodes[node].code, 0, label);
     if (label->failed)
@@ -207,7 +190,7 @@ static void put_metas(struct caliper *caliper)
 
 static int put_all(struct caliper *caliper, struct err *err)
 {
-    number_nodes(caliper);
+    caliper->count = thread_profiles_number(&caliper->profiles, caliper->nodes, caliper->number_of);
     json_begin_object(&caliper->json);
     int result = put_data(caliper, err);
     put_columns(caliper);

@@ -47,12 +47,11 @@ void tau_text_function(const struct tau_text *text, uint32_t code, struct bytes 
     bytes_put(out, text->names.data + start, text->name_ends[code] - start);
 }
 
-void tau_text_path(const struct tau_text *text, const struct thread_profile *profile, uint32_t row,
-                   struct bytes *out)
+void tau_text_path(const struct tau_text *text, uint32_t node, struct bytes *out)
 {
     struct bytes stack = {0}; /* the codes, innermost first */
-    for (; row; row = profile->paths[row].parent)
-        bytes_put(&stack, &profile->paths[row].code, sizeof(uint32_t));
+    for (; node; node = thread_profiles_parent(text->profiles, node))
+        bytes_put(&stack, &text->recording->nodes[node].code, sizeof(uint32_t));
     out->failed |= stack.failed;
     bytes_put_text(out, TAU_TEXT_ROOT);
     while (stack.size) {
@@ -65,15 +64,17 @@ void tau_text_path(const struct tau_text *text, const struct thread_profile *pro
     bytes_clear(&stack);
 }
 
-const char *tau_text_group(const struct tau_text *text, uint32_t code)
+const char *const tau_text_groups[TAU_GROUPS] = {"TAU_DEFAULT", "TAU_CALLPATH", "TAU_PYTHON",
+                                                 "TAU_NATIVE",  "TAU_USER",     "MPI"};
+
+enum tau_group tau_text_group(const struct tau_text *text, uint32_t code)
 {
     const struct code *row = &text->recording->codes[code];
     const char *name = recording_text(text->recording, row->name);
-    bool is_mpi = strncmp(recording_text(text->recording, row->module), "mpi4py", 6) == 0 ||
-                  strstr(name, "mpi4py.") || strncmp(name, "MPI_", 4) == 0;
-    if (is_mpi)
-        return "MPI";
-    return row->kind == CODE_PYTHON ? "TAU_PYTHON" : row->kind == CODE_OTHER ? "TAU_USER" : "TAU_NATIVE";
+    if (strncmp(recording_text(text->recording, row->module), "mpi4py", 6) == 0 || strstr(name, "mpi4py.") ||
+        strncmp(name, "MPI_", 4) == 0)
+        return TAU_MPI;
+    return row->kind == CODE_PYTHON ? TAU_PYTHON : row->kind == CODE_OTHER ? TAU_USER : TAU_NATIVE;
 }
 
 /* ---- metadata ---- */
@@ -101,6 +102,8 @@ void tau_text_metadata(const struct tau_text *text, const struct thread_place *p
     put("Written By", "sonde " SONDE_VERSION, context);
     if (text->profiles->sampled)
         put("Calls Are", "samples", context);
+    if (!text->profiles->ranked)
+        put("Ranks", "none", context);
     put_some("Hostname", recording_text(recording, process->host), put, context);
     put_some("Command Line", recording_text(recording, process->command), put, context);
     put_some("Executable", recording_text(recording, process->exe), put, context);

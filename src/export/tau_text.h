@@ -16,12 +16,12 @@
 struct err;
 struct recording;
 struct thread_place;
-struct thread_profile;
 struct thread_profiles;
 
-#define TAU_TEXT_ROOT       ".TAU application"
-#define TAU_TEXT_ROOT_GROUP "TAU_DEFAULT"
-#define TAU_TEXT_PATHS      "TAU_CALLPATH" /* the group of all call paths */
+#define TAU_TEXT_ROOT ".TAU application"
+
+enum tau_group { TAU_DEFAULT, TAU_CALLPATH, TAU_PYTHON, TAU_NATIVE, TAU_USER, TAU_MPI, TAU_GROUPS };
+extern const char *const tau_text_groups[TAU_GROUPS];
 
 /* The values that a counter had, as TAU keeps them. */
 struct tau_event {
@@ -42,10 +42,9 @@ int tau_text_init(struct tau_text *text, const struct thread_profiles *profiles,
 void tau_text_clear(struct tau_text *text);
 
 void tau_text_function(const struct tau_text *text, uint32_t code, struct bytes *out);
-/* Of the row of the profile; of row 0 the root alone. */
-void tau_text_path(const struct tau_text *text, const struct thread_profile *profile, uint32_t row,
-                   struct bytes *out);
-const char *tau_text_group(const struct tau_text *text, uint32_t code);
+/* Of a node of the recording. */
+void tau_text_path(const struct tau_text *text, uint32_t node, struct bytes *out);
+enum tau_group tau_text_group(const struct tau_text *text, uint32_t code);
 
 typedef void tau_text_attribute(const char *name, const char *value, void *context);
 /* What is known of the thread, its process and the run; the metric's name first, which readers want there. */

@@ -28,9 +28,7 @@ static void put_microseconds(uint64_t time_ns, struct bytes *out)
 
 static void put_root(const struct thread_path *root, struct bytes *out)
 {
-    bytes_putf(out,
-               "\"" TAU_TEXT_ROOT "\" 1 %" PRIu64 " %" PRIu64 " %" PRIu64 " 0 GROUP=\"" TAU_TEXT_ROOT_GROUP
-               "\" \n",
+    bytes_putf(out, "\"" TAU_TEXT_ROOT "\" 1 %" PRIu64 " %" PRIu64 " %" PRIu64 " 0 GROUP=\"TAU_DEFAULT\" \n",
                root->child_calls, (root->self_ns + 500) / 1000, (root->total_ns + 500) / 1000);
 }
 
@@ -50,7 +48,7 @@ static void put_functions(const struct tau_text *text, const struct thread_profi
         tau_text_function(text, row->code, out);
         put_values((uint64_t[]){row->calls, row->child_calls}, (uint64_t[]){row->self_ns, row->total_ns},
                    out);
-        bytes_putf(out, " 0 GROUP=\"%s\" \n", tau_text_group(text, row->code));
+        bytes_putf(out, " 0 GROUP=\"%s\" \n", tau_text_groups[tau_text_group(text, row->code)]);
     }
 }
 
@@ -59,10 +57,10 @@ static void put_paths(const struct tau_text *text, const struct thread_profile *
     for (uint32_t i = 1; i < profile->count; i++) {
         const struct thread_path *row = &profile->paths[i];
         bytes_put_u8(out, '"');
-        tau_text_path(text, profile, i, out);
+        tau_text_path(text, row->node, out);
         put_values((uint64_t[]){row->calls, row->child_calls}, (uint64_t[]){row->self_ns, row->total_ns},
                    out);
-        bytes_putf(out, " 0 GROUP=\"" TAU_TEXT_PATHS "|%s\" \n", tau_text_group(text, row->code));
+        bytes_putf(out, " 0 GROUP=\"TAU_CALLPATH|%s\" \n", tau_text_groups[tau_text_group(text, row->code)]);
     }
 }
 

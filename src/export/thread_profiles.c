@@ -190,9 +190,25 @@ void thread_profiles_clear(struct thread_profiles *profiles)
     *profiles = (struct thread_profiles){0};
 }
 
-uint32_t thread_profiles_node(const struct thread_profiles *profiles, uint32_t cell)
+uint32_t thread_profiles_parent(const struct thread_profiles *profiles, uint32_t node)
 {
-    return profiles->cells[cell].node;
+    return profiles->frames.stack_of[profiles->recording->nodes[node].parent];
+}
+
+/* A parent's id is smaller than its children's. */
+uint32_t thread_profiles_number(const struct thread_profiles *profiles, uint32_t *nodes, uint32_t *number_of)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profiles->cell_count; i++)
+        for (uint32_t node = profiles->cells[i].node; node && !number_of[node];
+             node = thread_profiles_parent(profiles, node))
+            number_of[node] = 1;
+    for (uint32_t node = 1; node < profiles->frames.node_count; node++)
+        if (number_of[node]) {
+            number_of[node] = count;
+            nodes[count++] = node;
+        }
+    return count;
 }
 
 /* ---- one thread ---- */
@@ -210,15 +226,10 @@ static bool reserve(struct thread_profile *profile)
     return true;
 }
 
-static uint32_t parent_of(const struct thread_profiles *profiles, uint32_t node)
-{
-    return profiles->frames.stack_of[profiles->recording->nodes[node].parent];
-}
-
 /* The node and all above it that are not there yet. */
 static bool add_nodes(struct thread_profiles *profiles, struct thread_profile *profile, uint32_t node)
 {
-    for (; node && !profiles->row_of[node]; node = parent_of(profiles, node)) {
+    for (; node && !profiles->row_of[node]; node = thread_profiles_parent(profiles, node)) {
         if (!reserve(profile))
             return false;
         profiles->row_of[node] = 1;
@@ -241,7 +252,7 @@ static void fill_paths(struct thread_profiles *profiles, const struct thread_pla
     qsort(profile->paths, profile->count, sizeof *profile->paths, by_node);
     for (uint32_t i = 1; i < profile->count; i++) {
         profiles->row_of[profile->paths[i].node] = i;
-        profile->paths[i].parent = profiles->row_of[parent_of(profiles, profile->paths[i].node)];
+        profile->paths[i].parent = profiles->row_of[thread_profiles_parent(profiles, profile->paths[i].node)];
     }
     for (uint32_t i = place->first_cell; i < place->end_cell; i++) {
         const struct thread_cell *cell = &profiles->cells[i];

@@ -69,10 +69,13 @@ struct thread_profile {
 int thread_profiles_init(const struct recording *recording, const struct selection *selection,
                          struct thread_profiles *profiles, struct err *err);
 void thread_profiles_clear(struct thread_profiles *profiles);
+/* Numbers all nodes that are in any thread's paths, parents first: `nodes` by number, `number_of` by node (zeroed before). Both
+ * have room for all nodes of the recording. Returns how many they are. */
+uint32_t thread_profiles_number(const struct thread_profiles *profiles, uint32_t *nodes, uint32_t *number_of);
+/* The path without its innermost function; 0 = none is left. */
+uint32_t thread_profiles_parent(const struct thread_profiles *profiles, uint32_t node);
 int thread_profiles_read(struct thread_profiles *profiles, const struct thread_place *place,
                          struct thread_profile *profile, struct err *err);
-/* The node of one of the cells. */
-uint32_t thread_profiles_node(const struct thread_profiles *profiles, uint32_t cell);
 void thread_profiles_release(struct thread_profile *profile);
 
 #endif

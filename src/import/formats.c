@@ -6,8 +6,10 @@
 #include "import/collapsed_reader.h"
 #include "import/lprof_reader.h"
 #include "import/mprof_reader.h"
+#include "import/ppk_reader.h"
 #include "import/pstats_reader.h"
 #include "import/speedscope_reader.h"
+#include "import/tau_reader.h"
 #include "store/reader.h"
 
 const struct format formats[] = {
@@ -15,6 +17,8 @@ const struct format formats[] = {
     {"pstats", "a cProfile file", pstats_reader_recognises, pstats_reader_read, true},
     {"lprof", "a line_profiler file", lprof_reader_recognises, lprof_reader_read, true},
     {"mprof", "an mprof file", mprof_reader_recognises, mprof_reader_read, true},
+    {"ppk", "a packed TAU profile", ppk_reader_recognises, ppk_reader_read, true},
+    {"tau", "a TAU profile", tau_reader_recognises, tau_reader_read, false},
     {"speedscope", "a speedscope file", speedscope_reader_recognises, speedscope_reader_read, false},
     {"collapsed", "collapsed stacks", collapsed_reader_recognises, collapsed_reader_read, false},
     {0},
@@ -30,7 +34,7 @@ const struct format *formats_find(const void *data, size_t size)
 
 static int refuse(const char *name, size_t size, struct err *err)
 {
-    char known[512] = "";
+    char known[768] = "";
     size_t used = 0;
     for (const struct format *format = formats; format->name && used < sizeof known; format++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s (%s)",
