@@ -15,7 +15,9 @@ import time
 import pytest
 
 LISTED = 3  # functions of a test, in the summary
-BEGUN_ANEW = "SONDE_PYTEST"  # set in the environment until pytest has seen it
+BEGUN_ANEW = "SONDE_PYTEST"  # in the environment until pytest has seen it: the recording
+PATIENCE_S = 10  # for the recorder to write what it has
+LIBRARY = re.compile(re.escape(os.path.dirname(os.__file__) + os.sep) + "|<frozen|.*/(site|dist)-packages/")
 
 # What the summary says of a test: an amount that it is sorted by, and lines.
 Row = collections.namedtuple("Row", "amount test details")
@@ -77,13 +79,28 @@ class Calls:
         return rows
 
 
-def rows_of_calls(tables, tests):
+def find_tests(tables, tests):
+    """The codes of frames that are tests, and for each node the one that it lies in; 0 = none."""
     strings, codes, nodes = tables["strings"], tables["codes"], tables["nodes"]
-    own = {code: collections.Counter() for code, name in enumerate(codes["name"]) if strings[name] in tests}
-    counts = collections.Counter()  # calls of a function in a test
-    test_of = [0] * len(nodes["code"])  # which a node lies in
+    found = {code for code, name in enumerate(codes["name"]) if strings[name] in tests}
+    test_of = [0] * len(nodes["code"])
     for node, (code, parent) in enumerate(zip(nodes["code"], nodes["parent"])):
-        test_of[node] = code if code in own else test_of[parent]
+        test_of[node] = code if code in found else test_of[parent]
+    return found, test_of
+
+
+def name_of(tables, code, line=0):
+    strings, codes = tables["strings"], tables["codes"]
+    name = strings[codes["qualname"][code]] or strings[codes["name"][code]]
+    file = strings[codes["file"][code]]
+    return name if file == "~" else f"{name} ({place_of(file, line or codes['line'][code])})"
+
+
+def rows_of_calls(tables, tests):
+    nodes = tables["nodes"]
+    found, test_of = find_tests(tables, tests)
+    own = {test: collections.Counter() for test in found}
+    counts = collections.Counter()  # calls of a function in a test
     for node, calls, self_ns in zip(*(tables["calls"][name] for name in ("node", "calls", "self_ns"))):
         if test_of[node]:
             own[test_of[node]][nodes["code"][node]] += self_ns
@@ -92,17 +109,13 @@ def rows_of_calls(tables, tests):
 
 
 def row_of_calls(tables, test, own, counts):
-    strings, codes = tables["strings"], tables["codes"]
     del own[test]  # what pytest itself does about it
     total_ns = sum(own.values())
-    details = []
-    for code, ns in own.most_common(LISTED):
-        name = strings[codes["qualname"][code]] or strings[codes["name"][code]]
-        file = strings[codes["file"][code]]
-        if file != "~":
-            name += f" ({place_of(file, codes['line'][code])})"
-        details.append(f"{ns / max(total_ns, 1):6.1%} {counts[test, code]:9,} calls  {name}")
-    return Row(total_ns / 1e9, strings[codes["name"][test]], details)
+    details = [
+        f"{ns / max(total_ns, 1):6.1%} {counts[test, code]:9,} calls  {name_of(tables, code)}"
+        for code, ns in own.most_common(LISTED)
+    ]
+    return Row(total_ns / 1e9, tables["strings"][tables["codes"]["name"][test]], details)
 
 
 # ---- allocations ----
@@ -145,23 +158,103 @@ def row_of_allocations(region, test):
 # ---- samples and lines ----
 
 
-class Launched:
-    """The recorder around pytest does it all."""
+class Samples:
+    """The recorder around pytest takes them. Its file is looked at when the last test has ended."""
 
-    title = None
+    title = "slowest tests, and their functions by samples"
+    unit = "s"
 
     def __init__(self, config):
-        pass
+        self.library = config.getoption("sonde_library")
+        self.recording = None
+        self.tests = set()
 
     def run(self, item, function):
         __tracebackhide__ = True
         from sonde import Profiler
 
+        self.tests.add(item.nodeid)
         with Profiler():
             return frame_of(item)(function)
 
     def finish(self, path):
-        return []
+        from sonde import read
+        from sonde._inside import flush
+
+        if not self.recording or not flush(PATIENCE_S):
+            return []
+        try:
+            tables = read(self.recording)
+        except (OSError, ValueError):  # another format was asked for, which is made in the end
+            return []
+        return self.rows_of(tables)
+
+    def rows_of(self, tables):
+        samples, nodes = tables["samples"], tables["nodes"]
+        found, test_of = find_tests(tables, self.tests)
+        shown = shown_nodes(tables, found, self.library)
+        weights = {test: collections.Counter() for test in found}
+        counts = collections.Counter()
+        for node, weight_ns, count in zip(samples["node"], samples["weight_ns"], samples["count"]):
+            test, place = test_of[node], self.place_of(nodes, shown[node])
+            if test and place[0] != test:  # what pytest itself does about it
+                weights[test][place] += weight_ns
+                counts[test, place] += count
+        return [self.row_of(tables, test, weights[test], counts) for test in found]
+
+    def row_of(self, tables, test, weights, counts):
+        total_ns = sum(weights.values())
+        details = [
+            f"{ns / max(total_ns, 1):6.1%} {self.count_of(tables, place, counts[test, place])}"
+            f"  {name_of(tables, *place)}"
+            for place, ns in weights.most_common(LISTED)
+        ]
+        return Row(total_ns / 1e9, tables["strings"][tables["codes"]["name"][test]], details)
+
+    @staticmethod
+    def place_of(nodes, node):
+        """A function, and a line of it or 0."""
+        return nodes["code"][node], 0
+
+    def count_of(self, tables, place, samples):
+        return f"{samples:9,} samples"
+
+
+class Lines(Samples):
+    """Lines are timed over all tests; samples tell which of them a test was in."""
+
+    title = "slowest tests, and their lines by samples, with the hits of all tests"
+
+    def rows_of(self, tables):
+        lines, self.hits = tables["lines"], collections.Counter()
+        for code, line, hits in zip(lines["code"], lines["line"], lines["hits"]):
+            self.hits[source_of(tables, code, line)] += hits
+        return super().rows_of(tables)
+
+    @staticmethod
+    def place_of(nodes, node):
+        return nodes["code"][node], nodes["line"][node]
+
+    def count_of(self, tables, place, samples):
+        hits = self.hits[source_of(tables, *place)]
+        return f"{hits:9,} hits" if hits else " " * 14
+
+
+def source_of(tables, code, line):
+    """The same of whoever has met the function: samples do not know its module."""
+    return *(tables["codes"][name][code] for name in ("file", "qualname", "line")), line
+
+
+def shown_nodes(tables, tests, library):
+    """By node, the innermost one around it that is not a library's: whose time it is."""
+    nodes = tables["nodes"]
+    shown = list(range(len(nodes["code"])))
+    files = [tables["strings"][file] for file in tables["codes"]["file"]]
+    hidden = [not library and bool(LIBRARY.match(file)) for file in files]
+    for node, (code, parent) in enumerate(zip(nodes["code"], nodes["parent"])):
+        if hidden[code] and code not in tests:
+            shown[node] = shown[parent]
+    return shown
 
 
 # ---- beginning ----
@@ -204,22 +297,27 @@ def begin_anew(config):
             f"--sonde={mode} has sonde start pytest anew, which must be a program of its own; {why}. Use: "
             f"sonde {mode} --partial -m pytest, and the fixture sonde_profile"
         )
-    options = ["--partial", *(["--exact"] if mode == "mem" else [])]
-    if config.known_args_namespace.sonde_output:
-        options += ["-o", config.known_args_namespace.sonde_output]
+    folder = config.invocation_params.dir
+    output = config.known_args_namespace.sonde_output or free_path(folder, made_up_name())
+    options = ["--partial", *(["--exact"] if mode == "mem" else []), "-o", str(output)]
+    environment = {**os.environ, BEGUN_ANEW: str(folder / output)}
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(program, ["sonde", mode, *options, "--", *command], {**os.environ, BEGUN_ANEW: "1"})
+    os.execve(program, ["sonde", mode, *options, "--", *command], environment)
 
 
 def begin(config):
     """At pytest's start, before anything is captured."""
     known = config.known_args_namespace
     is_worker = "PYTEST_XDIST_WORKER" in os.environ  # whose first process was told already
-    if os.environ.pop(BEGUN_ANEW, None) or is_worker or known.help or known.version:
+    if os.environ.get(BEGUN_ANEW) or is_worker or known.help or known.version:
         return
     if known.sonde != "trace" and not known.sonde_per_test:
         begin_anew(config)
+
+
+def made_up_name():
+    return "pytest." + time.strftime("%Y%m%d-%H%M%S")
 
 
 def free_path(folder, name):
@@ -236,13 +334,14 @@ class Profiling:
 
     def __init__(self, config):
         check(config)
-        kinds = {"trace": Calls, "mem": Allocations}
+        kinds = {"trace": Calls, "mem": Allocations, "record": Samples, "line": Lines}
         self.config = config
-        self.recorder = kinds.get(config.getoption("sonde"), Launched)(config)
+        self.recorder = kinds[config.getoption("sonde")](config)
         self.per_test = config.getoption("sonde_per_test")
         self.in_process = self.per_test or isinstance(self.recorder, Calls)
         self.worker = getattr(config, "workerinput", {})  # of pytest-xdist
-        made_up = self.worker.get("sonde_base") or "pytest." + time.strftime("%Y%m%d-%H%M%S")
+        made_up = self.worker.get("sonde_base") or made_up_name()
+        self.recorder.recording = os.environ.pop(BEGUN_ANEW, None) or self.worker.get("sonde_recording")
         self.base = pathlib.Path(config.invocation_params.dir, config.getoption("sonde_output") or made_up)
         self.has_run = False
         self.rows, self.written = [], []
@@ -286,6 +385,7 @@ class Profiling:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
         node.workerinput["sonde_base"] = self.base.name
+        node.workerinput["sonde_recording"] = self.recorder.recording
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):

@@ -150,6 +150,44 @@ def test_a_recording_for_each_test(modern_suite):
     assert re.search(rb"6\.\d+ MiB  test_some.py::test_memory\n +6\.0 MiB  keep \(.*prog.py:5\)", done.stdout)
 
 
+SLOW = """
+    import json, prog
+
+    def test_quick():
+        pass
+
+    def test_slow():
+        text = json.dumps(list(range(20000)))
+        for _ in range(40):
+            json.loads(text, parse_int=int)
+        assert prog.loop(3000000)
+"""
+LOOP = """
+    def loop(count):
+        total = 0
+        for number in range(count):
+            total += number * number
+        return total
+"""
+
+
+@pytest.mark.parametrize("mode", ["record", "line"])
+def test_slow_tests_are_told(modern_suite, mode):
+    """With what took their time, though another process records it; what a library does is its caller's."""
+    modern_suite.write("prog.py", LOOP)
+    (modern_suite.folder / "test_some.py").unlink()
+    modern_suite.write("test_slow.py", SLOW)
+    done = plain(modern_suite, f"--sonde={mode}", "--sonde-slowest", "1")
+    assert done.returncode == 0, done.stderr
+    summary = done.stdout.decode().partition("sonde: slowest tests")[2].partition("short test summary")[0]
+    amounts = re.findall(r"^ +([\d.]+) s  test_slow.py::test_slow\n", summary, re.MULTILINE)
+    assert len(amounts) == 1 and float(amounts[0]) > 0.02, done.stdout
+    what = {"record": r"\d+ samples  loop \(.*prog.py:1\)", "line": r"[\d,]{7,} hits  loop \(.*prog.py:4\)"}
+    assert re.search(what[mode], summary), summary
+    assert "json" not in summary and "test_quick" not in summary
+    assert len(list(modern_suite.folder.glob("pytest.*.sonde"))) == 1
+
+
 @pytest.mark.parametrize("mode", ["record", "mem"])
 def test_pytest_begins_anew(modern_suite, mode):
     without = plain(modern_suite)

@@ -114,6 +114,11 @@ static void rest(bool resting)
         mpi->rest(resting);
 }
 
+static bool flush(int patience_ms)
+{
+    return announcement_flush(&session, patience_ms);
+}
+
 __attribute__((visibility("default"))) struct agent sonde_agent = {
     .version = AGENT_VERSION,
     .session = &session,
@@ -121,6 +126,7 @@ __attribute__((visibility("default"))) struct agent sonde_agent = {
     .watch = sampler_watch,
     .call_at_fork = call_at_fork,
     .rest = rest,
+    .flush = flush,
     .watch_zones = zones_watch,
 };
 

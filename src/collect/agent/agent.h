@@ -16,7 +16,7 @@
 
 struct arena;
 
-#define AGENT_VERSION 4u
+#define AGENT_VERSION 5u
 
 struct agent {
     uint32_t version;
@@ -34,6 +34,8 @@ struct agent {
     /* From now on nothing is sampled, and allocations are not counted; or they are again. At the start of the program
      * as session_begins_at_rest has it. */
     void (*rest)(bool resting);
+    /* Has the recorder write all that it was told, and waits for it. False when it has not by then. */
+    bool (*flush)(int patience_ms);
     /* See zones.h. */
     void (*watch_zones)(void (*passed)(uint32_t kind, uint32_t name));
 };

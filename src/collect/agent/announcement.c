@@ -1,9 +1,11 @@
 #include "collect/agent/announcement.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,6 +70,20 @@ void *announcement_send(const struct session *session, void *memory, int fd, str
         return memory;
     munmap(memory, hello->arena_bytes);
     return NULL;
+}
+
+bool announcement_flush(const struct session *session, int patience_ms)
+{
+    struct session_hello hello;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return false;
+    announcement_init(&hello, SESSION_FLUSH);
+    struct pollfd done = {.fd = session_send(session, &hello, ends[1]) == 0 ? ends[0] : -1, .events = POLLIN};
+    close(ends[1]);
+    poll(&done, 1, done.fd < 0 ? 0 : patience_ms);
+    close(ends[0]);
+    return done.revents & POLLIN;
 }
 
 void announcement_refuse(const struct session *session, const char *why)

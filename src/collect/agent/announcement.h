@@ -5,6 +5,7 @@
 #ifndef SONDE_COLLECT_AGENT_ANNOUNCEMENT_H
 #define SONDE_COLLECT_AGENT_ANNOUNCEMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/agent/session.h"
@@ -19,6 +20,8 @@ void announcement_init(struct session_hello *hello, enum session_message message
 int announcement_tell(const struct session *session, int fd, struct session_hello *hello);
 /* The same of memory whose size is in the message. NULL when there is no recorder any more: then the memory is gone, too. */
 void *announcement_send(const struct session *session, void *memory, int fd, struct session_hello *hello);
+/* Has the recorder write what it was told so far. False when it has not after so long. */
+bool announcement_flush(const struct session *session, int patience_ms);
 /* Tells it why this process is not recorded. */
 void announcement_refuse(const struct session *session, const char *why);
 

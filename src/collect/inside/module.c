@@ -1,4 +1,5 @@
 /* module: the extension `sonde._inside`, and its entry for the agent in a launched program. */
+#include <dlfcn.h>
 #include <stdio.h>
 
 #include "collect/agent/agent.h"
@@ -78,10 +79,27 @@ int sonde_inside_start(const struct agent *agent, char *why, size_t why_bytes)
     return 0;
 }
 
+static PyObject *flush(PyObject *self, PyObject *seconds)
+{
+    (void)self;
+    double patience = PyFloat_AsDouble(seconds);
+    if (patience == -1.0 && PyErr_Occurred())
+        return NULL;
+    const struct agent *agent = dlsym(RTLD_DEFAULT, AGENT_SYMBOL); /* NULL = nobody records this program */
+    PyThreadState *state = PyEval_SaveThread();
+    bool done = agent && agent->version == AGENT_VERSION && agent->session->socket &&
+                agent->flush((int)(patience * 1000));
+    PyEval_RestoreThread(state);
+    return PyBool_FromLong(done);
+}
+
 static PyMethodDef functions[] = {
     {"attach_memory", memory_attach_begin, METH_O,
      "attach_memory(settings)\n\nCounts the allocations of this process for the recorder that the settings "
      "name."},
+    {"flush", flush, METH_O,
+     "flush(seconds)\n\nHas the recorder of this program write what it was told so far, and waits for it: "
+     "whether it has."},
     {"detach_memory", memory_attach_end, METH_NOARGS, "detach_memory()\n\nDoes so no more."},
     {NULL, NULL, 0, NULL},
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,6 +189,15 @@ static void note_refusal(struct recorder *recorder, const struct session_hello *
     note_words(recorder, pid, why);
 }
 
+static void checkpoint(struct recorder *recorder);
+
+/* Somebody waits for the byte. */
+static void answer_flush(struct recorder *recorder, int fd)
+{
+    checkpoint(recorder);
+    send(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* or else who has waited is gone */
+}
+
 static void take_messages(struct recorder *recorder)
 {
     struct listener_message message;
@@ -198,6 +208,8 @@ static void take_messages(struct recorder *recorder)
             take_process(recorder, hello, message.pid, message.fd);
         else if (hello->message == SESSION_REFUSED)
             note_refusal(recorder, hello, message.pid);
+        else if (hello->message == SESSION_FLUSH)
+            answer_flush(recorder, message.fd);
         if (message.fd >= 0)
             close(message.fd);
     }
