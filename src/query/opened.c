@@ -46,6 +46,8 @@ static void clear_row(struct opened_recording *row)
     tree_clear(&row->tree);
     functions_clear(&row->functions);
     rank_table_clear(&row->ranks);
+    mpi_suspects_clear(&row->mpi);
+    mpi_pairs_clear(&row->pairs);
     if (row->is_fed)
         follow_clear(&row->follow);
     recording_clear(&row->recording);
@@ -99,6 +101,9 @@ static void forget_tables(struct opened_recording *row)
 
 static void forget_all(struct opened_recording *row)
 {
+    mpi_suspects_clear(&row->mpi);
+    mpi_pairs_clear(&row->pairs);
+    row->has_mpi = row->has_pairs = false;
     forget_tables(row);
     forget_chosen(row);
 }
@@ -252,4 +257,16 @@ const struct rank_table *opened_ranks(struct opened_recording *row, const struct
         return NULL;
     row->has_ranks = true;
     return &row->ranks;
+}
+
+const struct mpi_suspects *opened_mpi(struct opened_recording *row, struct err *err)
+{
+    row->has_mpi = row->has_mpi || mpi_suspects_init(&row->mpi, &row->recording, err) == 0;
+    return row->has_mpi ? &row->mpi : NULL;
+}
+
+const struct mpi_pairs *opened_pairs(struct opened_recording *row, struct err *err)
+{
+    row->has_pairs = row->has_pairs || mpi_pairs_build(&row->recording, &row->pairs, err) == 0;
+    return row->has_pairs ? &row->pairs : NULL;
 }

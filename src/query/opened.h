@@ -14,6 +14,8 @@
 
 #include "analyse/chosen.h"
 #include "analyse/functions.h"
+#include "analyse/mpi_pairs.h"
+#include "analyse/mpi_suspects.h"
 #include "analyse/rank_table.h"
 #include "analyse/tree.h"
 #include "store/follow.h"
@@ -31,6 +33,9 @@ struct opened_recording {
     struct functions functions;
     struct rank_table ranks;
     bool has_tree, has_functions, has_ranks;
+    struct mpi_suspects mpi; /* whatever is selected */
+    struct mpi_pairs pairs;
+    bool has_mpi, has_pairs;
     bool is_live;         /* somebody is still making it */
     char state[200];      /* of one that comes from elsewhere: why there is no more of it, in words */
     struct follow follow; /* of one that is fed */
@@ -70,6 +75,9 @@ void opened_clear(struct opened *opened);
 /* Tables of the selection, kept until another selection is asked for; NULL with err when memory ran out. */
 const struct tree *opened_tree(struct opened_recording *row, const struct selection *selection,
                                struct err *err);
+/* The same of what ranks did with one another, which does not depend on a selection. */
+const struct mpi_suspects *opened_mpi(struct opened_recording *row, struct err *err);
+const struct mpi_pairs *opened_pairs(struct opened_recording *row, struct err *err);
 const struct functions *opened_functions(struct opened_recording *row, const struct selection *selection,
                                          struct err *err);
 /* Functions over ranks; of a recording without ranks a table that has none. */

@@ -20,6 +20,8 @@ static const struct {
     {"lines", lines_query},
     {"marks", region_query_marks},
     {"memory", memory_query},
+    {"messages", mpi_query_messages},
+    {"mpi", mpi_query},
     {"order", order_query},
     {"rank_bars", rank_matrix_query_bars},
     {"rank_function", rank_query_function},

@@ -31,6 +31,8 @@ QUERIES_DECLARE(graph_query);
 QUERIES_DECLARE(groups_query);
 QUERIES_DECLARE(lines_query);
 QUERIES_DECLARE(memory_query);
+QUERIES_DECLARE(mpi_query);
+QUERIES_DECLARE(mpi_query_messages);
 QUERIES_DECLARE(order_query);
 QUERIES_DECLARE(rank_query);
 QUERIES_DECLARE(rank_query_function);
