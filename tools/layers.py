@@ -28,6 +28,7 @@ LAYERS = {
     "export": {"base", "store", "analyse"},
     "query": {"base", "store", "import", "analyse", "export"},
     "show": {"base", "store", "analyse", "query"},
+    "mpi": {"base"},
     "cli": None,
     "binding": None,
 }
@@ -157,7 +158,7 @@ def check_prefixes(files, symbols):
         stem = Path(symbol.path).stem
         if symbol.kind != "function" or symbol.static or not symbol.path.startswith("src/"):
             continue
-        allowed = symbol.name == stem or symbol.name.startswith((stem + "_", "sonde_", "PyInit_"))
+        allowed = symbol.name in {stem, "main"} or symbol.name.startswith((stem + "_", "sonde_", "PyInit_"))
         allowed = allowed or symbol.name in INTERPOSED.get(symbol.path, ())
         if symbol.path.endswith(".c") and not allowed:
             yield symbol.path, symbol.line, f"{symbol.name}: a symbol begins with its file's name, {stem}_"

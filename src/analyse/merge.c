@@ -471,21 +471,41 @@ static void add_damage(struct damage *sum, const struct damage *damage, bool fir
     sum->complete = damage->complete && (first || sum->complete);
 }
 
-/* Counts of a run are added up. */
-static bool add_count(struct recording *result, const struct recording *from, const char *key)
+/* Counts of a run are added up. They and the number of recordings are written when all is known: texts of sums on the
+ * way would stay in the result. */
+static const char *const counted[] = {"samples", "errors"};
+_Static_assert(sizeof counted / sizeof *counted == MERGE_COUNTS, "one sum for each");
+
+static void add_counts(struct merge *merge, const struct recording *from)
 {
-    const char *left = recording_meta(result, key), *right = recording_meta(from, key);
-    char sum[24];
-    if (!left && !right)
-        return true;
-    snprintf(sum, sizeof sum, "%llu",
-             strtoull(left ? left : "0", NULL, 10) + strtoull(right ? right : "0", NULL, 10));
-    return recording_set_meta(result, key, sum) == 0;
+    for (size_t i = 0; i < MERGE_COUNTS; i++) {
+        const char *text = recording_meta(from, counted[i]);
+        merge->counts[i].met |= text != NULL;
+        merge->counts[i].sum += text ? strtoull(text, NULL, 10) : 0;
+    }
+    const char *merged = recording_meta(from, "merged");
+    long inside = merged ? atol(merged) : 1;
+    merge->added += inside > 0 ? (uint32_t)inside : 1;
 }
 
-static bool is_count(const char *key)
+static bool set_count(struct recording *result, const char *key, uint64_t count)
 {
-    return strcmp(key, "samples") == 0 || strcmp(key, "errors") == 0;
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)count);
+    return recording_set_meta(result, key, text) == 0;
+}
+
+static bool set_counts(struct merge *merge)
+{
+    bool done = merge->added < 2 || set_count(&merge->result, "merged", merge->added);
+    for (size_t i = 0; i < MERGE_COUNTS && done; i++)
+        done = !merge->counts[i].met || set_count(&merge->result, counted[i], merge->counts[i].sum);
+    return done;
+}
+
+static bool is_counted(const char *key)
+{
+    return strcmp(key, counted[0]) == 0 || strcmp(key, counted[1]) == 0 || strcmp(key, "merged") == 0;
 }
 
 static void keep_agreed_metas(struct recording *result, const struct recording *from)
@@ -494,8 +514,7 @@ static void keep_agreed_metas(struct recording *result, const struct recording *
     for (uint32_t i = 0; i < result->metas_count; i++) {
         struct meta meta = result->metas[i];
         const char *value = recording_meta(from, recording_text(result, meta.key));
-        bool agreed = value && strcmp(value, recording_text(result, meta.value)) == 0;
-        if (agreed || is_count(recording_text(result, meta.key)))
+        if (value && strcmp(value, recording_text(result, meta.value)) == 0)
             result->metas[kept++] = meta;
     }
     result->metas_count = kept;
@@ -504,20 +523,15 @@ static void keep_agreed_metas(struct recording *result, const struct recording *
 static void add_metas(struct remap *remap)
 {
     struct recording *result = &remap->merge->result;
-    if (remap->merge->added) {
+    if (remap->merge->added)
         keep_agreed_metas(result, remap->from);
-        remap->failed |=
-            !add_count(result, remap->from, "samples") || !add_count(result, remap->from, "errors");
-    }
     for (uint32_t i = 0; !remap->merge->added && i < remap->from->metas_count && !remap->failed; i++) {
         const struct meta *meta = &remap->from->metas[i];
-        if (recording_set_meta(result, recording_text(remap->from, meta->key),
-                               recording_text(remap->from, meta->value)) < 0)
-            remap->failed = true;
+        const char *key = recording_text(remap->from, meta->key);
+        remap->failed |=
+            !is_counted(key) && recording_set_meta(result, key, recording_text(remap->from, meta->value)) < 0;
     }
-    const char *merged = recording_meta(remap->from, "merged");
-    long inside = merged ? atol(merged) : 1;
-    remap->merge->added += inside > 0 ? (uint32_t)inside : 1;
+    add_counts(remap->merge, remap->from);
 }
 
 static int finish_add(struct remap *remap, struct err *err)
@@ -566,6 +580,17 @@ int merge_add_totals(struct merge *merge, const struct recording *recording, str
     return finish_add(&remap, err);
 }
 
+int merge_add_note(struct merge *merge, enum note_kind kind, const char *text, struct err *err)
+{
+    struct recording *result = &merge->result;
+    if (recording_init(result, err) < 0)
+        return -1;
+    struct note note = {.kind = (uint8_t)kind, .text = strings_intern_text(&result->strings, text)};
+    if (note.text == UINT32_MAX || recording_add_note(result, &note) == UINT32_MAX)
+        return err_set(err, "out of memory while merging");
+    return 0;
+}
+
 int merge_add_functions(struct merge *merge, const struct recording *recording,
                         const struct functions *functions, struct err *err)
 {
@@ -589,15 +614,13 @@ int merge_add_lines(struct merge *merge, const struct recording *recording, stru
 
 int merge_take(struct merge *merge, struct recording *recording, struct err *err)
 {
-    char merged[16];
-    snprintf(merged, sizeof merged, "%u", merge->added);
     if (recording_init(&merge->result, err) < 0 || recording_compact_calls(&merge->result, err) < 0)
         return -1;
     recording_compact_lines(&merge->result);
     if (memory_rows_order(&merge->result, err) < 0 || mpi_rows_order(&merge->result, err) < 0 ||
         call_events_order(&merge->result, err) < 0)
         return -1;
-    if (merge->added > 1 && recording_set_meta(&merge->result, "merged", merged) < 0)
+    if (!set_counts(merge))
         return err_set(err, "out of memory while merging");
     *recording = merge->result;
     merge->result = (struct recording){0};

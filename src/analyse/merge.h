@@ -9,6 +9,7 @@
 #ifndef SONDE_ANALYSE_MERGE_H
 #define SONDE_ANALYSE_MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/node_table.h"
@@ -19,10 +20,16 @@
 struct err;
 struct functions;
 
+#define MERGE_COUNTS 2
+
 struct merge {
     struct recording result;
-    uint32_t added;       /* recordings so far */
-    struct strings codes; /* what makes a code itself, as bytes → code id: both are counted from 1 */
+    uint32_t added; /* recordings so far */
+    struct {
+        uint64_t sum;
+        bool met;
+    } counts[MERGE_COUNTS]; /* metas that are added up */
+    struct strings codes;   /* what makes a code itself, as bytes → code id: both are counted from 1 */
     struct node_table nodes;
     struct map modules; /* (path, build id) → module */
     struct map symbols; /* code → symbol */
@@ -31,7 +38,8 @@ struct merge {
 
 /* After a failure (memory ran out) the merge can only be cleared. */
 int merge_add(struct merge *merge, const struct recording *recording, struct err *err);
-/* Only what does not grow with the number of recordings: flat functions and edges, and metas. */
+/* Only what does not grow with the number of recordings: flat functions and edges, and metas. Sums of such sums are equal
+ * to the sum of all. */
 int merge_add_totals(struct merge *merge, const struct recording *recording, struct err *err);
 /* The recording as a flat profile: its table of functions (analyse/functions.h), and metas. */
 int merge_add_functions(struct merge *merge, const struct recording *recording,
@@ -39,6 +47,9 @@ int merge_add_functions(struct merge *merge, const struct recording *recording,
 
 /* Only line times, threads added up, and metas. */
 int merge_add_lines(struct merge *merge, const struct recording *recording, struct err *err);
+
+/* Something that the sum must tell, of no process. */
+int merge_add_note(struct merge *merge, enum note_kind kind, const char *text, struct err *err);
 
 /* Gives the sum to `recording` (must be empty); the merge is empty afterwards. */
 int merge_take(struct merge *merge, struct recording *recording, struct err *err);

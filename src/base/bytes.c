@@ -188,3 +188,17 @@ bool bytes_write(int fd, const void *data, size_t size)
     }
     return true;
 }
+
+size_t bytes_read(int fd, void *data, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, (uint8_t *)data + done, size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return done;
+}

@@ -47,5 +47,7 @@ struct err;
 int bytes_read_file(struct bytes *bytes, const char *path, size_t max, struct err *err);
 /* Writes all of it to the descriptor, in as many pieces as it takes. False with errno set. */
 bool bytes_write(int fd, const void *data, size_t size);
+/* Fills `data` from the descriptor, in as many pieces as it takes. Less than `size` only at its end or on failure. */
+size_t bytes_read(int fd, void *data, size_t size);
 
 #endif

@@ -1,46 +1,25 @@
 /* sonde merge: many recordings → one, a file at a time. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "analyse/functions.h"
-#include "analyse/line_table.h"
-#include "analyse/merge.h"
-#include "analyse/native_stacks.h"
-#include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/damage_note.h"
+#include "cli/crew.h"
 #include "cli/folder.h"
 #include "cli/input.h"
+#include "cli/merge_job.h"
+#include "cli/merge_shares.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/staged.h"
-#include "export/lprof_writer.h"
-#include "export/pstats_writer.h"
 #include "import/formats.h"
-#include "store/compress.h"
-#include "store/rewrite.h"
-#include "store/writer.h"
-
-#define PROGRESS_FILES 50 /* fewer are merged before anyone could read it */
 
 struct values {
     const char *output;
     const char *format;
     bool keep_going;
-};
-
-/* The sum so far. For .prof and .lprof it is all in `sum`. For .sonde the stacks have gone to the file already, and `sum`
- * holds the flat rows and metas. Either way memory does not grow with the number of files. */
-struct job {
-    struct staged file;
-    struct writer *writer; /* NULL = a .prof or .lprof file is made */
-    bool lines;            /* .lprof */
-    struct merge sum;
-    size_t added;
+    bool alone;
 };
 
 static bool same_file(const char *left, const char *right)
@@ -98,160 +77,48 @@ static const char *common_format(const struct input_paths *inputs)
     return kept ? common->name : "sonde";
 }
 
-static int job_open(struct job *job, const char *output, const char *format, struct err *err)
+static bool reads_standard_input(const struct input_paths *inputs)
 {
-    job->lines = strcmp(format, "lprof") == 0;
-    bool profile = job->lines || strcmp(format, "pstats") == 0;
-    if (!profile && strcmp(format, "sonde") != 0)
-        return err_set(err, "cannot merge into the format %s; use --format sonde, pstats or lprof", format);
-    if (staged_open(&job->file, output, err) != 0)
+    for (size_t i = 0; i < inputs->count; i++)
+        if (strcmp(inputs->items[i], "-") == 0)
+            return true;
+    return false;
+}
+
+static int merge_alone(const struct input_paths *inputs, struct merge_job *job, const char *format,
+                       struct staged *file, struct err *err)
+{
+    if (merge_job_begin(job, format, staged_append, file, err) != 0 ||
+        merge_job_add(job, inputs, 0, inputs->count, err) != 0)
         return -1;
-    if (profile)
-        return 0;
-    struct writer_options options = {.sink = staged_append, .context = &job->file, .compress = compress_zstd};
-    job->writer = writer_new(&options, err);
-    return job->writer ? 0 : -1;
-}
-
-static void job_clear(struct job *job)
-{
-    if (job->writer)
-        writer_abandon(job->writer);
-    staged_discard(&job->file);
-    merge_clear(&job->sum);
-}
-
-/* The stacks go to the file at once. */
-static int add_to_recording(struct job *job, const struct recording *recording, struct err *err)
-{
-    struct recording stacks = *recording;
-    stacks.functions_count = stacks.edges_count = stacks.metas_count = 0;
-    if (rewrite_recording(job->writer, &stacks, err) != 0)
-        return -1;
-    return merge_add_totals(&job->sum, recording, err);
-}
-
-static int add_to_lines(struct job *job, const struct recording *recording, const char *path, struct err *err)
-{
-    if (!recording->lines_count)
-        message_warn("%s holds no line times and adds nothing", path);
-    return merge_add_lines(&job->sum, recording, err);
-}
-
-static int add_to_profile(struct job *job, const struct recording *recording, struct err *err)
-{
-    struct functions functions;
-    if (functions_build(recording, &(struct selection){0}, &functions, err) != 0)
-        return -1;
-    int result = merge_add_functions(&job->sum, recording, &functions, err);
-    functions_clear(&functions);
-    return result;
-}
-
-static int add_file(struct job *job, const char *path, bool keep_going, struct err *err)
-{
-    struct recording recording = {0};
-    struct err unreadable = {0};
-    if (input_read(path, &recording, &unreadable) != 0) {
-        recording_clear(&recording);
-        if (!keep_going)
-            return err_set(err, "%s", unreadable.text);
-        message_warn("left out: %s", unreadable.text);
-        return 0;
-    }
-    int result = damage_note_add(&recording, path, err); /* the sum must not look whole */
-    if (result == 0 && !job->writer)                     /* a .sonde file keeps the addresses */
-        result = native_stacks_name(&recording, false, err);
-    if (result == 0)
-        result = job->writer  ? add_to_recording(job, &recording, err)
-                 : job->lines ? add_to_lines(job, &recording, path, err)
-                              : add_to_profile(job, &recording, err);
-    recording_clear(&recording);
-    job->added += result == 0;
-    return result;
-}
-
-static void show_progress(size_t done, size_t count)
-{
-    if (count < PROGRESS_FILES || options_common.quiet || !isatty(STDERR_FILENO))
-        return;
-    if (done == count)
-        fprintf(stderr, "\r\033[K");
-    else if (done % (count / 100 + 1) == 0)
-        fprintf(stderr, "\rmerging %zu of %zu", done, count);
-}
-
-static int put_functions(const struct recording *sum, struct bytes *out, struct err *err)
-{
-    struct functions functions;
-    if (functions_build(sum, &(struct selection){0}, &functions, err) != 0)
-        return -1;
-    int result = pstats_writer_write(sum, &functions, out, err);
-    functions_clear(&functions);
-    return result;
-}
-
-static int put_lines(const struct recording *sum, struct bytes *out, struct err *err)
-{
-    struct line_table table;
-    if (line_table_build(sum, &(struct selection){0}, GROUP_FUNCTION, &table, err) != 0)
-        return -1;
-    int result = lprof_writer_write(sum, &table, out, err);
-    line_table_clear(&table);
-    return result;
-}
-
-static int finish_profile(struct job *job, const struct recording *sum, struct err *err)
-{
-    struct bytes out = {0};
-    int result = job->lines ? put_lines(sum, &out, err) : put_functions(sum, &out, err);
-    if (result == 0)
-        result = staged_append(&job->file, out.data, out.size, err);
-    bytes_clear(&out);
-    return result;
-}
-
-static int finish_recording(struct job *job, const struct recording *sum, struct err *err)
-{
-    if (rewrite_recording(job->writer, sum, err) != 0)
-        return -1;
-    int result = writer_close(job->writer, err);
-    job->writer = NULL;
-    return result;
-}
-
-static int job_finish(struct job *job, struct err *err)
-{
-    struct recording sum = {0};
-    int result = merge_take(&job->sum, &sum, err);
-    if (result == 0)
-        result = job->writer ? finish_recording(job, &sum, err) : finish_profile(job, &sum, err);
-    recording_clear(&sum);
-    return result == 0 ? staged_commit(&job->file, err) : result;
+    return merge_job_finish(job, staged_append, file, err);
 }
 
 static int merge_files(const struct input_paths *inputs, const char *output, const struct values *values,
-                       struct err *err)
+                       struct crew *crew, struct err *err)
 {
-    struct job job = {0};
+    struct merge_job job = {.keep_going = values->keep_going};
+    struct staged file = {0};
     const char *format = output_format(values->format, output, NULL);
-    int result = job_open(&job, output, format ? format : common_format(inputs), err);
-    for (size_t i = 0; i < inputs->count && result == 0; i++) {
-        show_progress(i, inputs->count);
-        result = add_file(&job, inputs->items[i], values->keep_going, err);
-    }
-    show_progress(inputs->count, inputs->count);
-    if (result == 0 && job.added == 0)
-        result = err_set(err, "none of the inputs could be read; %s was not written", output);
+    if (!format)
+        format = common_format(inputs);
+    bool shared = crew->size > 1 && strcmp(format, "sonde") == 0 && !reads_standard_input(inputs);
+    int result = staged_open(&file, output, err);
+    merge_shares_invite(crew, shared ? inputs : NULL, err);
     if (result == 0)
-        result = job_finish(&job, err);
-    job_clear(&job);
+        result = shared ? merge_shares_lead(crew, inputs, &job, &file, err)
+                        : merge_alone(inputs, &job, format, &file, err);
+    if (result == 0)
+        result = staged_commit(&file, err);
     if (result == 0)
         message_note("merged %zu recording%s into %s", job.added, job.added == 1 ? "" : "s", output);
+    staged_discard(&file);
+    merge_job_clear(&job);
     return result;
 }
 
-static int check_and_merge(const struct values *values, int argc, char **argv, struct err *err)
+static int check_and_merge(const struct values *values, int argc, char **argv, struct crew *crew,
+                           struct err *err)
 {
     struct output_context context;
     output_context_init(&context);
@@ -265,9 +132,29 @@ static int check_and_merge(const struct values *values, int argc, char **argv, s
     if (result == 0)
         result = refuse_foreign(output, err);
     if (result == 0)
-        result = merge_files(&inputs, output, values, err);
+        result = merge_files(&inputs, output, values, crew, err);
+    else
+        merge_shares_invite(crew, NULL, err);
     input_clear(&inputs);
     free(output);
+    return result;
+}
+
+/* Under an MPI launcher the first process does what one would do alone, and the others help it. */
+static int run_crew(const struct values *values, int argc, char **argv, struct err *err)
+{
+    struct crew crew = {.size = 1, .socket = -1};
+    if (!values->alone && !crew_join(&crew))
+        return 0;
+    int result = 0;
+    if (crew.rank == 0) {
+        result = check_and_merge(values, argc, argv, &crew, err);
+    } else {
+        struct merge_job job = {.keep_going = values->keep_going};
+        merge_shares_help(&crew, &job);
+        merge_job_clear(&job);
+    }
+    crew_leave(&crew);
     return result;
 }
 
@@ -284,7 +171,7 @@ static int run(void *raw, int argc, char **argv)
         err_set(&err, "merge must be told what to merge");
         return message_fail_with(&err, "for example: sonde merge 'rank.*.prof' -o %s", values->output);
     }
-    return check_and_merge(values, argc, argv, &err) == 0 ? 0 : message_fail(&err);
+    return run_crew(values, argc, argv, &err) == 0 ? 0 : message_fail(&err);
 }
 
 static const char *const format_choices[] = {"sonde", "pstats", "lprof", NULL};
@@ -297,6 +184,8 @@ static const struct option options[] = {
      "or else the inputs' kind."},
     {"keep-going", 'k', OPTION_FLAG, NULL, offsetof(struct values, keep_going), NULL,
      "Leave out inputs that cannot be read, and say which."},
+    {"alone", 0, OPTION_FLAG, NULL, offsetof(struct values, alone), NULL,
+     "Take no help from other processes of an MPI job."},
     {0},
 };
 
@@ -313,11 +202,15 @@ const struct command command_merge = {
         "A FILE may be a pattern in quotes, so that thousands of files fit on the line, or a folder, which "
         "stands for the recordings in it. Files are read one after the other; memory does not grow with "
         "their "
-        "number.",
+        "number.\n\n"
+        "Started by an MPI launcher as several processes, these share the work; the .sonde file that they "
+        "make "
+        "is the same to the byte.",
     .examples = "sonde merge cpu_*.prof -o all.prof\tone cProfile file from those of all ranks\n"
                 "sonde merge s.lprof* -o all.lprof\tone line_profiler file from those of all ranks\n"
                 "sonde merge 'base.*.part' -o base.dat\tthe same kind as the parts\n"
-                "sonde merge run.20261115-122430-k7/ -o run.sonde\tall ranks of a run\n",
+                "sonde merge run.20261115-122430-k7/ -o run.sonde\tall ranks of a run\n"
+                "mpirun -n 8 sonde merge run.slurm-1234.0 -o run.sonde\tthe same by eight processes\n",
     .options = options,
     .values_size = sizeof(struct values),
     .run = run,

@@ -17,14 +17,21 @@ static const char *words_for(const struct recording *recording)
     return recording->chunks_count && !damage->complete ? "was not closed" : NULL;
 }
 
-int damage_note_add(struct recording *recording, const char *name, struct err *err)
+bool damage_note_tell(const struct recording *recording, const char *name, char *text, size_t size)
 {
     const char *words = words_for(recording);
-    char text[512];
     if (!words)
-        return 0;
-    snprintf(text, sizeof text, "%.400s %s: only what is whole is here", name, words);
+        return false;
+    snprintf(text, size, "%.400s %s: only what is whole is here", name, words);
     message_warn("%s", text);
+    return true;
+}
+
+int damage_note_add(struct recording *recording, const char *name, struct err *err)
+{
+    char text[DAMAGE_NOTE_BYTES];
+    if (!damage_note_tell(recording, name, text, sizeof text))
+        return 0;
     /* Nobody knows how much was lost: it is not counted. */
     struct note note = {.kind = NOTE_LOSS, .text = strings_intern_text(&recording->strings, text)};
     bool noted = note.text != UINT32_MAX && recording_add_note(recording, &note) != UINT32_MAX;

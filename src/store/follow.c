@@ -86,6 +86,11 @@ static bool is_read(uint16_t kind)
            kind == RECORD_KIND_MPI || kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
 }
 
+static bool defines(uint16_t kind)
+{
+    return kind == RECORD_KIND_DEFS || kind == RECORD_KIND_SOURCES || kind == RECORD_KIND_END;
+}
+
 /* The payload ready for decoding, or NULL. */
 static const uint8_t *expand(struct follow *follow, const struct chunk *chunk, const uint8_t *stored)
 {
@@ -106,6 +111,8 @@ static enum chunk_state read_payload(struct follow *follow, const struct chunk *
         return CHUNK_DAMAGED;
     if (!is_read(chunk->kind) || chunk->compression > CHUNK_ZSTD)
         return CHUNK_UNKNOWN;
+    if (follow->definitions_only && !defines(chunk->kind))
+        return CHUNK_GOOD;
     follow->raw_bytes += chunk->raw_bytes;
     uint64_t orphaned_before = follow->decode.orphaned_rows;
     const uint8_t *payload = expand(follow, chunk, stored);
@@ -129,6 +136,7 @@ static void add_chunk(struct follow *follow, const struct chunk *chunk, enum chu
     uint32_t process = ids_find(&follow->decode.processes, chunk->process);
     struct chunk_info info = {.offset = follow->offset,
                               .clock_ns = chunk->clock_ns,
+                              .real_ns = chunk->real_ns,
                               .process = process == IDS_UNKNOWN ? 0 : process,
                               .stored_bytes = chunk->stored_bytes,
                               .raw_bytes = chunk->raw_bytes,

@@ -26,6 +26,7 @@ struct follow {
     const char *name; /* for messages; borrowed */
     struct recording *recording;
     uint64_t raw_bytes_max; /* over all chunks; 0 = as many as their stored size allows */
+    bool definitions_only;  /* chunks of data are checked, but not looked into */
     struct decode decode;
     struct bytes held;     /* bytes that came, but not yet all of their chunk */
     struct bytes expanded; /* one payload at a time */

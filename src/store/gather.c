@@ -99,6 +99,25 @@ static void add_to_index(struct gather *gather, const struct chunk *chunk, uint6
                    (uint64_t[]){offset, chunk->kind, chunk->process, chunk->rows, chunk->clock_ns});
 }
 
+void gather_place(struct gather *gather, const uint8_t *headers, size_t size)
+{
+    struct gather_record *index = &gather->open[GATHER_INDEX];
+    bytes_reset(&index->rows);
+    index->count = 0;
+    gather->chunks[RECORD_KIND_END].gathered_bytes = 0;
+    gather_continue(gather, 0, CHUNK_FILE_BYTES);
+    for (size_t at = 0; at + CHUNK_HEADER_BYTES <= size; at += CHUNK_HEADER_BYTES) {
+        struct chunk chunk;
+        if (!chunk_get(headers + at, &chunk)) {
+            err_set(&gather->err, "a chunk of the recording has no header");
+            return;
+        }
+        add_to_index(gather, &chunk, gather->written_bytes);
+        gather_continue(gather, chunk.sequence + 1,
+                        gather->written_bytes + CHUNK_HEADER_BYTES + chunk.stored_bytes);
+    }
+}
+
 /* The payload as it will be stored: compressed when that is smaller. */
 static struct bytes *pack(struct gather *gather, struct bytes *payload, struct chunk *chunk)
 {
@@ -127,8 +146,8 @@ static void close_chunk(struct gather *gather, uint16_t kind, uint32_t process)
                           .compression = CHUNK_RAW,
                           .sequence = gather->sequence++,
                           .process = process,
-                          .clock_ns = clock_monotonic_ns(),
-                          .real_ns = clock_real_ns(),
+                          .clock_ns = gather->clock.is_set ? gather->clock.clock_ns : clock_monotonic_ns(),
+                          .real_ns = gather->clock.is_set ? gather->clock.real_ns : clock_real_ns(),
                           .first_ns = gathered->first_ns,
                           .raw_bytes = (uint32_t)payload->size,
                           .rows = gathered->rows};

@@ -77,6 +77,10 @@ struct gather {
         uint64_t first_ns;     /* the earliest time in them; 0 = none */
         uint64_t stored_bytes; /* of all that were sent */
     } chunks[GATHER_KINDS];
+    struct gather_clock {
+        bool is_set; /* else chunks say when they were closed */
+        uint64_t clock_ns, real_ns;
+    } clock;
     uint32_t data_process; /* whose calls, lines and samples are being gathered */
     uint32_t sequence;
     struct bytes packed; /* the compressor's output */
@@ -88,6 +92,8 @@ struct gather {
 void gather_begin(struct gather *gather);
 /* Goes on behind `size_bytes` that are there, with this chunk number. */
 void gather_continue(struct gather *gather, uint32_t sequence, uint64_t size_bytes);
+/* Goes on behind the chunks with these headers, and lists them in the index: nothing else is in the file. */
+void gather_place(struct gather *gather, const uint8_t *headers, size_t size);
 /* As many values as the table has columns. Rows with equal keys that follow each other share a record. */
 void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values);
 /* The same without the last columns, which are read as 0. */

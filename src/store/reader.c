@@ -15,16 +15,30 @@ bool reader_recognises(const void *data, size_t size)
     return chunk_begins_file(data, size);
 }
 
-int reader_read(const void *data, size_t size, const char *name, struct recording *recording, struct err *err)
+static int read_chunks(const void *data, size_t size, const char *name, bool definitions_only,
+                       struct recording *recording, struct err *err)
 {
     struct follow follow;
     int result = follow_init(&follow, recording, name, err);
     follow.raw_bytes_max = RAW_BYTES_MAX;
+    follow.definitions_only = definitions_only;
     if (result == 0)
         result = follow_feed(&follow, data, size, err);
     if (result == 0)
         result = follow_end(&follow, err);
     follow_clear(&follow);
+    return result;
+}
+
+int reader_read_definitions(const void *data, size_t size, const char *name, struct recording *recording,
+                            struct err *err)
+{
+    return read_chunks(data, size, name, true, recording, err);
+}
+
+int reader_read(const void *data, size_t size, const char *name, struct recording *recording, struct err *err)
+{
+    int result = read_chunks(data, size, name, false, recording, err);
     if (result == 0)
         result = recording_order_samples(recording, err);
     if (result == 0)

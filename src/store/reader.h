@@ -22,5 +22,8 @@ bool reader_recognises(const void *data, size_t size);
 /* Fills `recording` (must be empty). `name` is for messages. */
 int reader_read(const void *data, size_t size, const char *name, struct recording *recording,
                 struct err *err);
+/* Only definitions and sources, without looking into chunks of data. What is wrong in there is not noticed. */
+int reader_read_definitions(const void *data, size_t size, const char *name, struct recording *recording,
+                            struct err *err);
 
 #endif

@@ -361,8 +361,8 @@ struct source_file {
 /* One chunk as found in the file, for `sonde info`. */
 struct chunk_info {
     uint64_t offset;
-    uint64_t clock_ns;
-    uint32_t process; /* 0 = not of one process, or of one that was lost */
+    uint64_t clock_ns, real_ns; /* when it was closed, by both clocks; 0 and 0 = not known */
+    uint32_t process;           /* 0 = not of one process, or of one that was lost */
     uint32_t stored_bytes, raw_bytes;
     uint32_t records; /* table rows inside */
     uint16_t kind;    /* enum record_kind of store/record.h */

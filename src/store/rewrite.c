@@ -1,5 +1,6 @@
 #include "store/rewrite.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -10,6 +11,7 @@
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
     struct natives natives; /* of the recording */
+    uint32_t *ids;          /* all of the following */
     uint32_t *strings, *codes, *nodes, *modules, *counters, *regions, *communicators;
     uint32_t process_shift, thread_shift;
 };
@@ -68,7 +70,7 @@ static void put_modules(struct writer *writer, const struct recording *from, str
     }
 }
 
-static void put_natives(struct writer *writer, const struct recording *from, const struct translation *to)
+static void put_mappings(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t i = 0; i < from->mappings_count; i++) {
         struct mapping mapping = from->mappings[i];
@@ -76,6 +78,10 @@ static void put_natives(struct writer *writer, const struct recording *from, con
         mapping.module = to->modules[mapping.module];
         writer_mapping(writer, &mapping);
     }
+}
+
+static void put_symbols(struct writer *writer, const struct recording *from, const struct translation *to)
+{
     for (uint32_t id = 1; id < from->codes_count; id++) {
         const struct symbol *symbol = natives_symbol(&to->natives, id);
         if (!symbol || !natives_address(&to->natives, id))
@@ -139,12 +145,16 @@ static void put_samples(struct writer *writer, const struct recording *from, con
     }
 }
 
-static void put_sources(struct writer *writer, const struct recording *from, const struct translation *to)
+/* All ranks of a run bring the same texts: the first is kept, as where recordings are added up. */
+static void put_sources(struct writer *writer, const struct recording *from, const struct translation *to,
+                        bool with_text)
 {
     for (uint32_t i = 0; i < from->sources_count; i++) {
         const struct source_file *source = &from->sources[i];
-        writer_source(writer, to->strings[source->file], recording_source_text(from, source),
-                      source->size_bytes);
+        uint32_t file = to->strings[source->file];
+        if (!recording_source(writer_known(writer), file))
+            writer_source(writer, file, recording_source_text(from, source),
+                          with_text ? source->size_bytes : 0);
     }
 }
 
@@ -170,7 +180,7 @@ static void put_lines(struct writer *writer, const struct recording *from, const
     }
 }
 
-static void put_series(struct writer *writer, const struct recording *from, const struct translation *to)
+static void put_counters(struct writer *writer, const struct recording *from, const struct translation *to)
 {
     for (uint32_t id = 1; id < from->counters_count; id++) {
         struct counter counter = from->counters[id];
@@ -179,6 +189,10 @@ static void put_series(struct writer *writer, const struct recording *from, cons
         counter.process = shifted(counter.process, to->process_shift);
         to->counters[id] = writer_counter(writer, &counter);
     }
+}
+
+static void put_series(struct writer *writer, const struct recording *from, const struct translation *to)
+{
     for (uint32_t i = 0; i < from->series_count; i++) {
         struct series_row row = from->series[i];
         row.counter = to->counters[row.counter];
@@ -205,6 +219,11 @@ static void put_regions(struct writer *writer, const struct recording *from, con
         region.code = to->codes[region.code];
         to->regions[id] = writer_region(writer, &region);
     }
+}
+
+static void put_region_events(struct writer *writer, const struct recording *from,
+                              const struct translation *to)
+{
     for (uint32_t i = 0; i < from->region_events_count; i++) {
         struct region_event_row row = from->region_events[i];
         row.thread = shifted(row.thread, to->thread_shift);
@@ -221,7 +240,8 @@ static void put_regions(struct writer *writer, const struct recording *from, con
     }
 }
 
-static void put_mpi(struct writer *writer, const struct recording *from, const struct translation *to)
+static void put_communicators(struct writer *writer, const struct recording *from,
+                              const struct translation *to)
 {
     for (uint32_t id = 1; id < from->communicators_count; id++) {
         struct communicator communicator = from->communicators[id];
@@ -229,6 +249,10 @@ static void put_mpi(struct writer *writer, const struct recording *from, const s
         communicator.name = to->strings[communicator.name];
         to->communicators[id] = writer_communicator(writer, &communicator);
     }
+}
+
+static void put_mpi(struct writer *writer, const struct recording *from, const struct translation *to)
+{
     for (uint32_t i = 0; i < from->clocks_count; i++) {
         struct clock_row row = from->clocks[i];
         row.process = shifted(row.process, to->process_shift);
@@ -290,17 +314,18 @@ static void put_allocations(struct writer *writer, const struct recording *from,
 
 static void put_data(struct writer *writer, const struct recording *from, const struct translation *to)
 {
+    put_mappings(writer, from, to);
     put_calls(writer, from, to);
     put_lines(writer, from, to);
     put_samples(writer, from, to);
     put_series(writer, from, to);
-    put_regions(writer, from, to);
+    put_region_events(writer, from, to);
     put_call_events(writer, from, to);
     put_mpi(writer, from, to);
     put_heap(writer, from, to);
     put_allocations(writer, from, to);
     put_flat(writer, from, to);
-    put_sources(writer, from, to);
+    put_sources(writer, from, to, true);
     for (uint32_t i = 0; i < from->notes_count; i++) {
         struct note note = from->notes[i];
         note.process = shifted(note.process, to->process_shift);
@@ -312,40 +337,77 @@ static void put_data(struct writer *writer, const struct recording *from, const 
                     recording_text(from, from->metas[i].value));
 }
 
+static void put_definitions(struct writer *writer, const struct recording *from, struct translation *to)
+{
+    put_strings(writer, from, to);
+    put_modules(writer, from, to);
+    put_codes(writer, from, to);
+    put_nodes(writer, from, to);
+    put_processes(writer, from, to);
+    put_symbols(writer, from, to);
+    put_counters(writer, from, to);
+    put_regions(writer, from, to);
+    put_communicators(writer, from, to);
+}
+
+static void translation_clear(struct translation *to)
+{
+    natives_clear(&to->natives);
+    free(to->ids);
+}
+
+/* One block for all tables of ids. */
+static int translation_init(struct translation *to, const struct writer *writer, const struct recording *from,
+                            struct err *err)
+{
+    *to = (struct translation){.process_shift = writer_known(writer)->processes_count - 1,
+                               .thread_shift = writer_thread_count(writer)};
+    struct {
+        uint32_t **ids;
+        uint32_t count;
+    } tables[] = {{&to->strings, from->strings.count},
+                  {&to->codes, from->codes_count},
+                  {&to->nodes, from->nodes_count},
+                  {&to->modules, from->modules_count},
+                  {&to->counters, from->counters_count},
+                  {&to->regions, from->regions_count},
+                  {&to->communicators, from->communicators_count}};
+    size_t count = sizeof tables / sizeof *tables, size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += (size_t)tables[i].count + 1;
+    to->ids = calloc(size, sizeof *to->ids);
+    if (!to->ids)
+        return err_set(err, "out of memory while writing a recording");
+    size = 0;
+    for (size_t i = 0; i < count; i++) {
+        *tables[i].ids = to->ids + size;
+        size += (size_t)tables[i].count + 1;
+    }
+    return natives_init(&to->natives, from, err);
+}
+
 int rewrite_recording(struct writer *writer, const struct recording *recording, struct err *err)
 {
-    struct translation to = {
-        .strings = calloc((size_t)recording->strings.count + 1, sizeof *to.strings),
-        .codes = calloc((size_t)recording->codes_count + 1, sizeof *to.codes),
-        .nodes = calloc((size_t)recording->nodes_count + 1, sizeof *to.nodes),
-        .modules = calloc((size_t)recording->modules_count + 1, sizeof *to.modules),
-        .counters = calloc((size_t)recording->counters_count + 1, sizeof *to.counters),
-        .regions = calloc((size_t)recording->regions_count + 1, sizeof *to.regions),
-        .communicators = calloc((size_t)recording->communicators_count + 1, sizeof *to.communicators),
-        .process_shift = writer_known(writer)->processes_count - 1,
-        .thread_shift = writer_thread_count(writer),
-    };
-    int result = -1;
-    if (!to.strings || !to.codes || !to.nodes || !to.modules || !to.counters || !to.regions ||
-        !to.communicators) {
-        err_set(err, "out of memory while writing a recording");
-    } else if (natives_init(&to.natives, recording, err) == 0) {
-        put_strings(writer, recording, &to);
-        put_modules(writer, recording, &to);
-        put_codes(writer, recording, &to);
-        put_nodes(writer, recording, &to);
-        put_processes(writer, recording, &to);
-        put_natives(writer, recording, &to);
+    struct translation to;
+    int result = translation_init(&to, writer, recording, err);
+    if (result == 0) {
+        put_definitions(writer, recording, &to);
         put_data(writer, recording, &to);
         result = writer_state(writer, err);
     }
-    free(to.strings);
-    free(to.codes);
-    free(to.nodes);
-    free(to.modules);
-    free(to.counters);
-    free(to.regions);
-    free(to.communicators);
-    natives_clear(&to.natives);
+    translation_clear(&to);
+    return result;
+}
+
+int rewrite_definitions(struct writer *writer, const struct recording *recording, struct err *err)
+{
+    struct translation to;
+    int result = translation_init(&to, writer, recording, err);
+    if (result == 0) {
+        put_definitions(writer, recording, &to);
+        put_sources(writer, recording, &to, false);
+        result = writer_state(writer, err);
+    }
+    translation_clear(&to);
     return result;
 }

@@ -6,31 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "base/map.h"
-#include "store/gather.h"
-#include "store/natives.h"
 #include "store/record.h"
-#include "store/thread_owners.h"
+#include "store/resume.h"
+#include "store/writer_tables.h"
 
 /* Samples come by turns from all threads; so many are held to be written by thread, where each costs a few
  * bytes less. */
 #define SAMPLES_HELD 65536
-
-struct writer {
-    struct gather gather;
-    struct recording known; /* the definitions made so far, but for threads, and the samples that are held */
-    struct thread_owners threads;
-    struct map met_threads, met_by; /* process and tid → the latest such thread, bits of who has met it */
-    struct map codes, nodes;        /* hash of the definition → id */
-    struct map modules;             /* (path, build id) → id */
-    struct map addresses;           /* hash of (module, offset) → row */
-    struct map counters;            /* hash of the definition → id */
-    struct map regions;             /* likewise */
-    struct map communicators;       /* likewise */
-    uint32_t logged_node;           /* of the last allocation that was logged */
-    bool has_line_events;           /* calls have a column for lines from now on */
-    struct map inlinings;           /* hash of what the symbol says → row of it */
-};
 
 static uint32_t fail(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static uint32_t fail(struct writer *writer, const char *format, ...)
@@ -304,17 +286,25 @@ static bool knows_symbol(struct writer *writer, const struct symbol *symbol)
            knows(writer, "code", symbol->inlined_in, writer->known.codes_count);
 }
 
+static bool says_the_same(const struct symbol *a, const struct symbol *b)
+{
+    return a->name == b->name && a->file == b->file && a->line == b->line && a->inlined_in == b->inlined_in;
+}
+
 void writer_symbol(struct writer *writer, const struct symbol *symbol)
 {
     if (!knows_symbol(writer, symbol) || !knows(writer, "code", symbol->code, writer->known.codes_count))
         return;
+    uint32_t row = map_get(&writer->named, symbol->code);
+    if (row != MAP_NONE && says_the_same(&writer->known.symbols[row], symbol))
+        return;
+    row = recording_add_symbol(&writer->known, symbol);
+    if (row == UINT32_MAX || !map_set(&writer->named, symbol->code, row)) {
+        fail_memory(writer);
+        return;
+    }
     gather_row(&writer->gather, GATHER_SYMBOLS, 0,
                (uint64_t[]){symbol->code, symbol->name, symbol->file, symbol->line, symbol->inlined_in});
-}
-
-static bool says_the_same(const struct symbol *a, const struct symbol *b)
-{
-    return a->name == b->name && a->file == b->file && a->line == b->line && a->inlined_in == b->inlined_in;
 }
 
 uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol)
@@ -333,10 +323,9 @@ uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol
     own.code = add_nameless_code(writer);
     if (!own.code)
         return 0;
-    row = recording_add_symbol(&writer->known, &own);
-    if (row == UINT32_MAX || !map_set(&writer->inlinings, key, row))
-        return fail_memory(writer);
     writer_symbol(writer, &own);
+    if (failed(writer) || !map_set(&writer->inlinings, key, map_get(&writer->named, own.code)))
+        return fail_memory(writer);
     return own.code;
 }
 
@@ -648,6 +637,9 @@ void writer_source(struct writer *writer, uint32_t file, const void *text, size_
         return;
     if (size > RECORD_SOURCE_MAX)
         fail(writer, "a source file of %zu bytes is larger than the format allows", size);
+    else if (!recording_source(&writer->known, file) &&
+             recording_add_source(&writer->known, file, "", 0) == UINT32_MAX)
+        fail_memory(writer);
     else
         gather_source(&writer->gather, file, text, size);
 }
@@ -676,47 +668,6 @@ struct writer *writer_new(const struct writer_options *options, struct err *err)
     return NULL;
 }
 
-static bool keep_symbol(struct writer *writer, const struct symbol *symbol)
-{
-    const uint32_t words[] = {symbol->name, symbol->file, symbol->line, symbol->inlined_in};
-    uint64_t key = map_hash_bytes(words, sizeof words);
-    while (map_get(&writer->inlinings, key) != MAP_NONE)
-        key++;
-    uint32_t row = recording_add_symbol(&writer->known, symbol);
-    return row != UINT32_MAX && map_set(&writer->inlinings, key, row);
-}
-
-/* What was defined before, without writing it again. */
-static bool keep_definitions(struct writer *writer, const struct recording *from)
-{
-    struct recording *known = &writer->known;
-    struct natives natives;
-    bool kept = natives_init(&natives, from, NULL) == 0;
-    for (uint32_t id = 1; kept && id < from->strings.count; id++)
-        kept =
-            strings_intern(&known->strings, recording_text(from, id), strings_size(&from->strings, id)) == id;
-    for (uint32_t id = 1; kept && id < from->codes_count; id++) {
-        const struct symbol *symbol = natives_symbol(&natives, id);
-        kept = recording_add_code(known, &from->codes[id]) == id;
-        if (kept && symbol && !natives_address(&natives, id))
-            kept = keep_symbol(writer, symbol);
-    }
-    natives_clear(&natives);
-    return kept;
-}
-
-/* The index that will stand at the new end lists the old chunks too. */
-static void keep_index(struct writer *writer, const struct recording *from)
-{
-    for (uint32_t i = 0; i < from->chunks_count; i++) {
-        const struct chunk_info *chunk = &from->chunks[i];
-        if (chunk->kind != RECORD_KIND_END && chunk->state != CHUNK_DAMAGED)
-            gather_row(
-                &writer->gather, GATHER_INDEX, 0,
-                (uint64_t[]){chunk->offset, chunk->kind, chunk->process, chunk->records, chunk->clock_ns});
-    }
-}
-
 struct writer *writer_continue(const struct writer_options *options, const struct recording *recording,
                                uint64_t size_bytes, struct err *err)
 {
@@ -725,10 +676,10 @@ struct writer *writer_continue(const struct writer_options *options, const struc
         return NULL;
     }
     struct writer *writer = calloc(1, sizeof *writer);
-    if (writer && recording_init(&writer->known, NULL) == 0 && keep_definitions(writer, recording)) {
+    if (writer && recording_init(&writer->known, NULL) == 0 && resume_definitions(writer, recording)) {
         writer->gather.options = *options;
         gather_continue(&writer->gather, recording->next_sequence, size_bytes);
-        keep_index(writer, recording);
+        resume_index(writer, recording);
         return writer;
     }
     writer_abandon(writer);
@@ -739,7 +690,21 @@ struct writer *writer_continue(const struct writer_options *options, const struc
 int writer_flush(struct writer *writer)
 {
     put_samples(writer);
+    writer->logged_node = 0; /* no chunk depends on another of data */
+    writer->has_line_events = false;
     return gather_flush(&writer->gather);
+}
+
+void writer_set_clock(struct writer *writer, uint64_t clock_ns, uint64_t real_ns)
+{
+    writer->gather.clock = (struct gather_clock){true, clock_ns, real_ns};
+}
+
+int writer_place(struct writer *writer, const struct bytes *headers, struct err *err)
+{
+    if (writer_flush(writer) == 0)
+        gather_place(&writer->gather, headers->data, headers->size);
+    return writer_state(writer, err);
 }
 
 uint32_t writer_thread_count(const struct writer *writer)
@@ -785,6 +750,7 @@ void writer_abandon(struct writer *writer)
     map_clear(&writer->nodes);
     map_clear(&writer->modules);
     map_clear(&writer->addresses);
+    map_clear(&writer->named);
     map_clear(&writer->inlinings);
     map_clear(&writer->counters);
     map_clear(&writer->communicators);

@@ -99,9 +99,10 @@ void writer_edge(struct writer *writer, const struct flat_edge *row);
 void writer_note(struct writer *writer, const struct note *note);
 void writer_meta(struct writer *writer, const char *key, const char *value);
 
-/* The text of a file that codes name, at most RECORD_SOURCE_MAX bytes. */
+/* The text of a file that codes name, at most RECORD_SOURCE_MAX bytes. Of several the last counts. */
 void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size);
-/* The definitions made so far, but for threads, of which there may be too many. Borrowed until the next call. */
+/* The definitions made so far, but for threads, of which there may be too many; sources without their text. Borrowed until
+ * the next call. */
 const struct recording *writer_known(const struct writer *writer);
 uint32_t writer_thread_count(const struct writer *writer);
 /* 0, or -1 with the first failure of its life. */
@@ -109,6 +110,12 @@ int writer_state(const struct writer *writer, struct err *err);
 
 /* Sends what was gathered as chunks. Cheap when there is nothing. */
 int writer_flush(struct writer *writer);
+/* Chunks that follow say these times, not those at which they are written: what is put together from recordings keeps
+ * theirs. 0 and 0 = times of several clocks. */
+void writer_set_clock(struct writer *writer, uint64_t clock_ns, uint64_t real_ns);
+/* Flushes; then the file holds the chunks with these headers, one after the other, and no others, whoever wrote them with the
+ * definitions of this writer: what comes next goes behind them, and the index lists them. */
+int writer_place(struct writer *writer, const struct bytes *headers, struct err *err);
 uint64_t writer_bytes_written(const struct writer *writer);
 /* How much of that single calls and regions take; what is still gathered counts uncompressed. */
 uint64_t writer_event_bytes(const struct writer *writer);

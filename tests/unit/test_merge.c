@@ -326,11 +326,11 @@ static void nothing_merges_into_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_stacks_become_one),        cmocka_unit_test(processes_and_threads_stay_apart),
-        cmocka_unit_test(metas_are_kept_when_all_agree),
-        cmocka_unit_test(what_ranks_said_stays_theirs),  cmocka_unit_test(flat_rows_are_added),
-        cmocka_unit_test(stacks_can_be_added_as_a_table), cmocka_unit_test(damage_is_not_forgotten),
-        cmocka_unit_test(nothing_merges_into_nothing),    cmocka_unit_test(addresses_are_told_apart),
+        cmocka_unit_test(equal_stacks_become_one),       cmocka_unit_test(processes_and_threads_stay_apart),
+        cmocka_unit_test(metas_are_kept_when_all_agree), cmocka_unit_test(what_ranks_said_stays_theirs),
+        cmocka_unit_test(flat_rows_are_added),           cmocka_unit_test(stacks_can_be_added_as_a_table),
+        cmocka_unit_test(damage_is_not_forgotten),       cmocka_unit_test(nothing_merges_into_nothing),
+        cmocka_unit_test(addresses_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
