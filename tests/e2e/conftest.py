@@ -77,6 +77,15 @@ def read(path):
     return package.read(path)
 
 
+class Started(subprocess.Popen):
+    """Ends with its `with`: a test that fails there must not wait for a program that has no end."""
+
+    def __exit__(self, failure, *rest):
+        if failure:
+            self.kill()
+        super().__exit__(failure, *rest)
+
+
 class Launcher:
     """Runs commands in one folder, in a plain environment, for one interpreter: with sonde and without."""
 
@@ -100,7 +109,7 @@ class Launcher:
             **options,
         }
         cwd = options.pop("cwd", self.folder)
-        return subprocess.Popen(self.python.enter(command, cwd), cwd=cwd, env=environment, **options)
+        return Started(self.python.enter(command, cwd), cwd=cwd, env=environment, **options)
 
     def run(self, command, timeout=60, **options):
         """A finished command: returncode, stdout, stderr (bytes). input= is its stdin."""

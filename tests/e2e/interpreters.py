@@ -28,6 +28,14 @@ mount --rbind /dev "$root/dev"
 exec /usr/sbin/chroot "$root" env -u PWD -C "$here" "$@"
 """
 
+# Some packages are a program alone and hold nothing to import.
+USE = """
+import importlib, importlib.metadata, importlib.util, sys
+importlib.metadata.version(sys.argv[1])
+if importlib.util.find_spec(sys.argv[1]):
+    importlib.import_module(sys.argv[1])
+"""
+
 
 class Interpreter:
     def __init__(self, row):
@@ -86,7 +94,7 @@ class Interpreter:
             shutil.rmtree(f"{self.root or ''}{folder}", ignore_errors=True)
             return None, "no virtual environment can be made"
         for package in packages:
-            use = [*enter, python, "-c", f"import {package}"]
+            use = [*enter, python, "-c", USE, package]
             if not succeeds(use) and not (any(self.install(package, folder)) and succeeds(use)):
                 return None, f"{package} cannot be installed for {self}"
         return str(python), None

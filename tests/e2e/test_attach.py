@@ -286,6 +286,8 @@ def test_a_stopped_program_stays_stopped(modern_launch):
     launch = modern_launch
     with ticking(launch, 3) as process:
         process.send_signal(signal.SIGSTOP)
+        while state(process.pid) != "T":
+            time.sleep(0.01)
         done = attach(launch, process.pid, "-d", "0.3")
         before, after = done.stderr.splitlines()
         assert done.returncode == 0 and Samples(launch.folder / "out.sonde").samples == 0

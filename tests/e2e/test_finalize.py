@@ -163,7 +163,7 @@ def test_a_library_without_debug_data_has_names_without_lines(sonde, tmp_path, l
 def strip(library):
     """Takes the debug data out of the library; gives them back by build id."""
     debug = library.folder / "elsewhere" / ".build-id" / library.build_id[:2]
-    debug.mkdir(parents=True)
+    debug.mkdir(parents=True, exist_ok=True)  # other build ids may begin alike
     debug /= library.build_id[2:] + ".debug"
     run("objcopy", "--only-keep-debug", library.path, debug)
     run("strip", "--strip-all", library.path)

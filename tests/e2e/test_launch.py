@@ -10,6 +10,7 @@ import time
 import zipfile
 
 import pytest
+from screen import open_terminal
 
 
 def same(launch, *arguments, **options):
@@ -230,12 +231,7 @@ def test_shell_sees_the_signal(modern_launch):
 
 def on_terminal(launch, command):
     """The command as the foreground job of a new pseudo terminal: (process, the terminal's other end)."""
-    if not pathlib.Path("/dev/ptmx").exists():
-        pytest.skip("no pseudo terminals")
-    try:
-        master, slave = os.openpty()
-    except OSError as error:
-        pytest.skip(f"no terminals can be made here: {error}")
+    master, slave = open_terminal()
     setup = "import os, sys, fcntl, termios as t; fcntl.ioctl(0, t.TIOCSCTTY, 0); "
     setup += "os.execvp(sys.argv[1], sys.argv[1:])"
     streams = {"stdin": slave, "stdout": slave, "stderr": slave}

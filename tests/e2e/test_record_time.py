@@ -2,13 +2,13 @@
 
 import collections
 import os
-import pty
 import signal
 import time
 
 import pytest
 from conftest import read
 from samples import record
+from screen import open_terminal
 
 pytestmark = pytest.mark.alone
 
@@ -98,7 +98,7 @@ def test_interrupt_ends_sampling(modern_launch):
 
 def run_on_terminal(launch, command):
     """What a terminal shows of the command's standard error."""
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     with launch.start(command, stderr=theirs) as process:
         os.close(theirs)
         shown = b""

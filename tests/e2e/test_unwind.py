@@ -143,8 +143,9 @@ def test_hard_frames_stepped(checker):
     assert counts["steps"] > 90000, str(counts)
     assert counts["root"] == counts["walks"], str(counts)
     assert counts["different_exact"] == 0, str(counts)
-    # The end of a throw: the walk goes on at the frame that catches, past those given up, and says so.
-    assert counts["different"] + counts["rewritten"] <= counts["guessed"], str(counts)
+    # The end of a throw: the walk goes on at the frame that catches, past those given up. It says so, but for
+    # the last instructions, where that frame is the caller already.
+    assert counts["rewritten"] > 0 and counts["rewritten_astray"] == 0, str(counts)
     assert counts["guessed"] < 0.01 * counts["steps"], str(counts)
 
 

@@ -43,7 +43,7 @@ static bool table_is_old; /* a guess was needed: there may be new code */
 /* Counters are changed in handlers of several threads. */
 static struct counts {
     uint64_t walks, frames, ns, root, guessed, different, different_exact, skipped, compared, rewritten,
-        steps;
+        rewritten_astray, steps;
     uint64_t other_ns;
     uint64_t asleep, asleep_root, asleep_different;
 } counts;
@@ -333,6 +333,17 @@ static void begin_shadow(const struct walk_native_stack *stack, uint64_t address
     last_stack_pointer = stack_pointer;
 }
 
+/* Whether the walk is the shadow's beyond the frame that catches, which is the second of a throw at its end. */
+static bool leads_to_catcher(const struct walk_native_stack *stack)
+{
+    if (stack->count < 3 || stack->count - 2 > shadow_count)
+        return false;
+    for (size_t index = 0; index < stack->count - 2; index++)
+        if (stack->frames[stack->count - 1 - index].address != shadow[index].address)
+            return false;
+    return true;
+}
+
 static void compare_with_shadow(const struct walk_native_stack *stack, uint64_t address)
 {
     static uint64_t truth[FRAMES_MAX + 1];
@@ -343,6 +354,7 @@ static void compare_with_shadow(const struct walk_native_stack *stack, uint64_t 
         memcpy(&now, (void *)(uintptr_t)shadow[shadow_count - 1 - index].slot, sizeof now);
         if (now != truth[index + 1]) { /* a throw in work has put the handler's address there */
             counts.rewritten++;
+            counts.rewritten_astray += !is_guessed(stack) && !leads_to_catcher(stack);
             return;
         }
     }
@@ -405,6 +417,7 @@ static void put_counts(FILE *file)
                 {"different_exact", counts.different_exact},
                 {"skipped", counts.skipped},
                 {"rewritten", counts.rewritten},
+                {"rewritten_astray", counts.rewritten_astray},
                 {"steps", counts.steps},
                 {"asleep", counts.asleep},
                 {"asleep_root", counts.asleep_root},
