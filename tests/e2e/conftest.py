@@ -15,6 +15,9 @@ import pytest
 FOUND, LEFT_OUT = interpreters.find()
 FREE_THREADED = [interpreter for interpreter in FOUND if interpreter.free_threaded]
 USABLE = [interpreter for interpreter in FOUND if not interpreter.free_threaded]
+# Where who built it does not matter: one of each version, and one of each layout of frames (3.10: as 3.9).
+VERSIONS = list({each.numbers: each for each in USABLE}.values())
+LAYOUTS = [each for each in VERSIONS if each.numbers != (3, 10)] or VERSIONS
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and what they start would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 SPEEDSCOPE = {"speedscope": "1.25.0", "jsdom": "29.1.1"}
@@ -161,6 +164,16 @@ class Launcher:
 @pytest.fixture
 def launch(sonde, python, tmp_path):
     return Launcher(sonde, python, tmp_path)
+
+
+@pytest.fixture(params=VERSIONS, ids=repr)
+def version_launch(request, sonde, tmp_path):
+    return Launcher(sonde, request.param, tmp_path)
+
+
+@pytest.fixture(params=LAYOUTS, ids=repr)
+def chosen_launch(request, sonde, tmp_path):
+    return Launcher(sonde, request.param, tmp_path)
 
 
 @pytest.fixture(params=FREE_THREADED or [NONE_FOUND], ids=repr)

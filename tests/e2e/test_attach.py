@@ -16,8 +16,6 @@ import pytest
 from samples import Grammar, Samples
 from test_record_truth import of_program_only
 
-pytestmark = pytest.mark.alone
-
 IMPOSSIBLE_ALLOWED = 0.0005
 ERRORS_ALLOWED = 0.001
 DEVIATIONS = 4.5
@@ -111,9 +109,11 @@ def sampled_shares(launch, rate):
     return Samples(launch.folder / "out.sonde"), spent
 
 
-def test_shares(launch):
+@pytest.mark.alone
+def test_shares(chosen_launch):
     """As in launch mode, but for the beginning: the shares repeat every 10 ms. Where the sampler had to
     wait for a CPU one look stands for several instants, which are then not independent."""
+    launch = chosen_launch
     rate = 2000
     for _ in range(3):
         found, spent = sampled_shares(launch, rate)
@@ -133,8 +133,9 @@ def test_shares(launch):
         assert abs(counts[name] - total * share) < DEVIATIONS * deviation, (name, share, counts, looks)
 
 
-def test_many_threads(launch):
+def test_many_threads(chosen_launch):
     """Threads that sleep, that run, and that come and go; each is told apart from the others."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -172,15 +173,17 @@ def test_many_threads(launch):
     assert found.errors <= found.samples * ERRORS_ALLOWED + 2
 
 
-def test_program_does_not_notice(launch):
+def test_program_does_not_notice(chosen_launch):
     """Threads, forks and execs under fire: the same output as without."""
+    launch = chosen_launch
     program = launch.program("storm.py")
     with running(launch, "-W", "error", program) as process:
         assert attach(launch, process.pid, "-s", rate=5000).returncode == 0
         assert ends_well(process) == b"1 thread\nno child\n"
 
 
-def test_children_are_followed_if_asked(launch):
+def test_children_are_followed_if_asked(chosen_launch):
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -209,8 +212,9 @@ def test_children_are_followed_if_asked(launch):
         assert (found.counts("child")["child"] > 50) == bool(more)
 
 
-def test_another_program_takes_over(launch):
+def test_another_program_takes_over(chosen_launch):
     """exec: the next Python is sampled as a process of its own; at the end comes one that is none."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -259,8 +263,9 @@ def test_sonde_is_ended(modern_launch, end):
     assert Samples(launch.folder / "out.sonde").samples > 100
 
 
-def test_sonde_is_killed(launch):
+def test_sonde_is_killed(chosen_launch):
     """At any moment: the program is never left stopped."""
+    launch = chosen_launch
     chance = random.Random(4)
     with ticking(launch, 4) as process:
         for turn in range(12):
@@ -334,8 +339,9 @@ def test_every_signal_arrives(modern_launch):
         assert ends_well(process) == b"2000\n"
 
 
-def test_calls_are_not_interrupted(launch):
+def test_calls_are_not_interrupted(chosen_launch):
     """epoll_wait and usleep end with EINTR even when nobody handles a signal: they must not be disturbed."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -355,8 +361,9 @@ def test_calls_are_not_interrupted(launch):
         assert int(ends_well(process)) <= 2
 
 
-def test_its_files_are_gone(launch):
+def test_its_files_are_gone(chosen_launch):
     """A program whose interpreter was deleted, as by an upgrade."""
+    launch = chosen_launch
     if launch.python.root:
         pytest.skip("its libraries are in another root")
     copy = launch.folder / "python-copy"
@@ -372,8 +379,9 @@ def test_its_files_are_gone(launch):
     assert Samples(launch.folder / "out.sonde").counts("beat")["beat"] > 200
 
 
-def test_another_namespace(launch):
+def test_another_namespace(chosen_launch):
     """In a container the program numbers its processes and threads from 1."""
+    launch = chosen_launch
     alone = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child"]
     if launch.python.root or subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
         pytest.skip("no namespace can be made for it here")

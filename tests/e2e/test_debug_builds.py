@@ -13,8 +13,6 @@ import pytest
 from conftest import USABLE, Launcher
 from samples import Samples, record
 
-pytestmark = pytest.mark.alone
-
 PROBE = "import platform, sys; sys.gettotalrefcount(); print(platform.python_version())"
 SPIN = """
     import sys, time

@@ -12,8 +12,6 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.alone
-
 CORE_PATTERN = pathlib.Path("/proc/sys/kernel/core_pattern")
 
 

@@ -11,8 +11,6 @@ import interpreters
 import pytest
 from conftest import USABLE, Launcher
 
-pytestmark = pytest.mark.alone
-
 BUILD = interpreters.REPOSITORY / os.environ.get("SONDE_BUILD", "build")
 MAKE_STACKS = BUILD / "tests" / "e2e" / "native" / "make_stacks"
 SOURCE = """\

@@ -10,8 +10,6 @@ import pytest
 from samples import Samples, record
 from screen import Screen
 
-pytestmark = pytest.mark.alone
-
 CUT = 16  # the bit of a sample's state: its outermost frames are missing
 
 
@@ -37,8 +35,9 @@ def test_sleeping_threads_are_seen(launch):
     assert asleep > 20 * sum(row.count for row in of_waits if row.running)
 
 
-def test_program_does_not_notice(launch):
+def test_program_does_not_notice(chosen_launch):
     """Threads, forks and execs under fire: the same output, no thread and no child too many, no warning."""
+    launch = chosen_launch
     program = launch.program("storm.py")
     plain = launch.plain("-W", "error", program)
     done = record(launch, "-W", "error", program, rate=5000)
@@ -46,8 +45,9 @@ def test_program_does_not_notice(launch):
     assert plain.stdout == b"1 thread\nno child\n"
 
 
-def test_calls_are_not_interrupted(launch):
+def test_calls_are_not_interrupted(chosen_launch):
     """Sleeping threads get no signal, and a sleep that one interrupts just as it begins goes on."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -65,8 +65,9 @@ def test_calls_are_not_interrupted(launch):
     assert done.stdout == launch.plain("x.py").stdout == b"0\n"
 
 
-def test_exec_replaces_the_program(launch):
+def test_exec_replaces_the_program(chosen_launch):
     """A signal that was on its way to a program must not kill the one that takes its place."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -145,9 +146,10 @@ def test_deep_stacks_are_cut(launch):
     assert int(about["overhead_ns"]) < 0.2 * int(about["elapsed_ns"])
 
 
-def test_children_that_are_not_looked_at(launch):
+def test_children_that_are_not_looked_at(chosen_launch):
     """A forked child that ends, or execs, before its first sample is due costs a sampler that does nothing.
     That is counted."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -165,7 +167,8 @@ def test_children_that_are_not_looked_at(launch):
     assert int(found.data["meta"]["overhead_ns"]) > 40 * 2000
 
 
-def test_children_are_recorded_from_their_fork_on(launch):
+def test_children_are_recorded_from_their_fork_on(chosen_launch):
+    launch = chosen_launch
     launch.write(
         "x.py",
         """

@@ -8,13 +8,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import USABLE, Launcher, read
+from conftest import read
 from samples import Samples, record
-
-pytestmark = pytest.mark.alone
-
-# Of each layout of frames one: 3.10 has that of 3.9.
-CHOSEN = [each for each in {each.numbers: each for each in USABLE}.values() if each.numbers != (3, 10)]
 
 SPIN = """
 import time
@@ -269,11 +264,6 @@ if child == 0:
 print(os.waitpid(child, 0)[1])
 print(subprocess.call([sys.executable, "-c", "print(sum(range(1000000)))"]), flush=True)
 """
-
-
-@pytest.fixture(params=CHOSEN, ids=repr)
-def chosen_launch(request, sonde, tmp_path):
-    return Launcher(sonde, request.param, tmp_path)
 
 
 def write(launch, text):

@@ -11,8 +11,6 @@ import pytest
 from conftest import PROGRAMS
 from samples import Samples, record
 
-pytestmark = pytest.mark.alone
-
 FOUND = interpreters.everything()
 RUNS_MAX = 8  # one or two will do, unless the machine is busy
 # Every function has a frame of its own, so that who calls whom can be judged.
@@ -236,8 +234,9 @@ def test_numpy_with_blas_threads(launch):
     assert native.count(lambda names: "<module>" not in names and len(names) > 1) > 100
 
 
-def test_garbage_collection(launch):
+def test_garbage_collection(chosen_launch):
     """Its frame stands above the Python frame that set it off, never at the root."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -261,8 +260,9 @@ def test_garbage_collection(launch):
     assert "collects" in before and before <= {"collects", "tangle", "<listcomp>", "<module>", "Node"}, before
 
 
-def test_libraries_come_and_threads_and_forks(launch):
+def test_libraries_come_and_threads_and_forks(chosen_launch):
     """Code that is loaded, and threads and processes that come and go, at a high rate: the same output."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -292,9 +292,10 @@ def test_libraries_come_and_threads_and_forks(launch):
     record_native(launch, "-W", "ignore", "x.py", wanted=1000)
 
 
-def test_sleeping_threads(launch):
+def test_sleeping_threads(chosen_launch):
     """What the kernel tells of a sleeping thread says what it sleeps in, and who called that, up to the root;
     nothing interrupts it."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """

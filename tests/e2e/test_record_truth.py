@@ -55,8 +55,9 @@ class Found:
         return expected - self.met
 
 
-def test_no_stack_that_never_was(launch):
+def test_no_stack_that_never_was(version_launch):
     """100,000 stacks of all kinds. A row is a stack taken for itself: a sleep is one row, however long."""
+    launch = version_launch
     program = launch.program("grammar.py")
     found = Found(program)
     outputs = [f"out{number}.sonde" for number in range(AT_ONCE)]
@@ -99,9 +100,10 @@ def quietest_run(launch):
     return found, dict(zip(("most", "some", "few"), map(int, said.split()))), late
 
 
-def test_shares(launch):
+def test_shares(chosen_launch):
     """The instants are those of a Poisson process, so the count of a share p of n samples is binomial,
     whatever the program does in between. It tells the true shares itself."""
+    launch = chosen_launch
     found, spent, late = quietest_run(launch)
     counts = found.counts(*spent)
     total = sum(counts.values())

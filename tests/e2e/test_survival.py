@@ -11,8 +11,6 @@ import time
 import pytest
 from conftest import USABLE, Launcher
 
-pytestmark = pytest.mark.alone
-
 KILLS = 50
 
 
@@ -177,7 +175,8 @@ def test_cut_and_damaged_files(modern_launch):
         assert done.returncode in (0, 2), done.stderr
 
 
-def test_fork_storm(launch):
+def test_fork_storm(chosen_launch):
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -208,7 +207,8 @@ def test_fork_storm(launch):
     assert counts["child"] == (200, 200)
 
 
-def test_thousand_threads(launch):
+def test_thousand_threads(chosen_launch):
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -260,8 +260,9 @@ def test_recursion_error(launch):
     assert launch.counts("x.py")["after"] == (3, 3)
 
 
-def test_very_deep_recursion(launch):
+def test_very_deep_recursion(chosen_launch):
     """Where Python's own recursion needs no C stack (3.11 and later), sonde's tracing must not either."""
+    launch = chosen_launch
     if launch.python.numbers < (3, 11):
         pytest.skip("recursion needs C stack in this version with or without sonde")
     launch.write(
@@ -396,8 +397,9 @@ def test_output_folder_vanishes(modern_launch):
     assert done.returncode in (0, 2)
 
 
-def test_target_closes_every_descriptor(launch):
+def test_target_closes_every_descriptor(chosen_launch):
     """Daemons close all descriptors; the recording goes on, and no file of the program is written into."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -423,8 +425,9 @@ def test_target_closes_every_descriptor(launch):
             assert (launch.folder / f"file{number}").read_bytes() == b""
 
 
-def test_compiling_in_a_loop_does_not_grow(launch):
+def test_compiling_in_a_loop_does_not_grow(chosen_launch):
     """Code objects are kept alive for their addresses' sake, but not without bound; counts stay exact."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """

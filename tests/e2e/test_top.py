@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from screen import PATIENCE, Screen
 
-pytestmark = pytest.mark.alone
-
 ROW = re.compile(r"^ *([\d.]+)% +([\d.]+)% +([\d.]+)s +([\d.]+)s  (.*)$")
 HEADING = "  >%Own  %Total  OwnTime  TotalTime  Function (filename:line)"
 TERMINALS = ["xterm-256color", "screen", "linux", "vt100", "xterm-unheard-of"]
