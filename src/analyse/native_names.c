@@ -157,9 +157,22 @@ bool native_names_is_root(const char *symbol)
     return is_listed(symbol, roots);
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool native_names_is_c_library(const char *path)
+{
+    static const char *const prefixes[] = {"libc.so.",      "libc-2.",  "libpthread.so.",
+                                           "libpthread-2.", "ld-musl-", NULL};
+    return begins_as_listed(base_name(path), prefixes);
+}
+
 bool native_names_is_interpreter(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     if (begins(name, "libpython"))
         return strstr(name, ".so");
     if (!begins(name, "python"))

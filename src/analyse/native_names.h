@@ -20,6 +20,8 @@ bool native_names_is_cython_body(const char *symbol);
 
 /* What every stack of a thread begins with, above the program's own: _start, start_thread. */
 bool native_names_is_root(const char *symbol);
+/* Whether the file is the C library, whose functions that begin threads have names only in its debug data. */
+bool native_names_is_c_library(const char *path);
 
 /* Whether the file is CPython itself: libpython3.12.so.1.0, or an executable called python3. */
 bool native_names_is_interpreter(const char *path);

@@ -122,12 +122,13 @@ static struct native_frame make_frame(struct naming *naming, const struct code_a
                                       const struct symbol *symbol, uint8_t flags)
 {
     const char *raw = symbol ? recording_text(naming->recording, symbol->name) : "";
-    struct native_frame frame = {.line = symbol ? symbol->line : 0,
-                                 .is_internal = flags & CODE_INTERNAL || (is_interpreter(naming, address) &&
-                                                                          !native_names_is_builtin(raw)),
-                                 .is_root = native_names_is_root(raw),
-                                 .is_wrapper = native_names_is_cython_wrapper(raw),
-                                 .is_body = native_names_is_cython_body(raw)};
+    struct native_frame frame = {
+        .line = symbol ? symbol->line : 0,
+        .is_internal =
+            flags & CODE_INTERNAL || (is_interpreter(naming, address) && !native_names_is_builtin(raw)),
+        .is_root = *raw ? native_names_is_root(raw) : native_names_is_c_library(module_path(naming, address)),
+        .is_wrapper = native_names_is_cython_wrapper(raw),
+        .is_body = native_names_is_cython_body(raw)};
     struct code function = {.kind = CODE_NATIVE,
                             .file = symbol ? symbol->file : 0,
                             .flags = frame.is_internal ? CODE_INTERNAL : 0};

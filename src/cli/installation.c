@@ -1,5 +1,6 @@
 #include "cli/installation.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,6 +62,7 @@ static int check_path(const char *path, struct err *err)
 int installation_find(struct installation *installation, struct err *err)
 {
     *installation = (struct installation){0};
+    bool is_forbidden = false;
     char folder[PATH_MAX], package[2 * PATH_MAX];
     if (program_folder(folder, err) < 0)
         return -1;
@@ -68,7 +70,12 @@ int installation_find(struct installation *installation, struct err *err)
         snprintf(package, sizeof package, "%s/%s", folder, places[i]);
         if (take(installation, package))
             return check_path(installation->agent, err);
+        is_forbidden |= errno == EACCES;
     }
+    if (is_forbidden)
+        return err_set(
+            err, "the parts of sonde that go into the program lie beside %s, which this user must not read",
+            folder);
     return err_set(err, "the parts of sonde that go into the program are missing beside %s: install it again",
                    folder);
 }

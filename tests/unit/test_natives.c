@@ -180,6 +180,8 @@ static void make_internals(struct recording *recording)
     add_sample(recording, STACK(start, root, evaluate, main, call, sleep, wait));
     add_sample(recording, STACK(start, root));
     add_sample(recording, STACK(main, root)); /* not at the root: the program's own doing */
+    uint32_t nameless = add_address(recording, libc, 7, NULL, 0, 0); /* a C library without debug data */
+    add_sample(recording, STACK(start, root, nameless, evaluate, main, nameless));
 }
 
 static void internals_are_hidden_unless_asked_for(void **state)
@@ -192,6 +194,7 @@ static void internals_are_hidden_unless_asked_for(void **state)
     assert_stack(&hidden, 0, "main (x.py:3);time_sleep (python3.12);clock_nanosleep (libc.so.6)");
     assert_stack(&hidden, 1, "");
     assert_stack(&hidden, 2, "main (x.py:3);__libc_start_main_impl (libc.so.6)");
+    assert_stack(&hidden, 3, "main (x.py:3);libc.so.6+0x7");
     assert_int_equal(native_stacks_name(&shown, true, NULL), 0);
     assert_stack(
         &shown, 0,
@@ -290,6 +293,8 @@ static void interpreters_are_known_by_name(void **state)
                                   "/usr/bin/python3.13t", "python3.11d"};
     const char *const others[] = {"/usr/bin/python3-config", "/usr/lib/libpythonic.a", "/opt/pythonista",
                                   "/usr/lib/python3/x.so", ""};
+    assert_true(native_names_is_c_library("/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_false(native_names_is_c_library("/usr/lib/libcurl.so.4"));
     for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
         assert_true(native_names_is_interpreter(theirs[i]));
         assert_false(native_names_is_interpreter(others[i]));
