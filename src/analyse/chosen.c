@@ -9,6 +9,7 @@
 #include "analyse/labels.h"
 #include "analyse/node_table.h"
 #include "analyse/own_code.h"
+#include "analyse/rank_part.h"
 #include "analyse/region_spans.h"
 #include "analyse/tree.h"
 #include "base/err.h"
@@ -24,6 +25,7 @@ struct moving {
     bool *is_taken;                   /* by old node: it stands in a chosen module, or below one that does */
     const bool *in_modules;           /* by code */
     const struct region_spans *spans; /* NULL = all time */
+    const bool *threads;              /* by thread: whether it is of a chosen rank; NULL = all are */
     bool own, failed;
 };
 
@@ -136,6 +138,11 @@ static bool is_in_region(const struct moving *moving, uint32_t thread, uint64_t 
     return !moving->spans || region_spans_has(moving->spans, thread, time_ns);
 }
 
+static bool is_of_ranks(const struct moving *moving, uint32_t thread)
+{
+    return !moving->threads || moving->threads[thread];
+}
+
 static int move_calls(struct moving *moving)
 {
     if (moving->spans)
@@ -143,7 +150,7 @@ static int move_calls(struct moving *moving)
     for (uint32_t i = 0; i < moving->from->calls_count; i++) {
         struct call_row row = moving->from->calls[i];
         uint32_t old = row.node;
-        if (!moving->is_taken[old])
+        if (!moving->is_taken[old] || !is_of_ranks(moving, row.thread))
             continue;
         row.calls = is_kept(moving, old) ? row.calls : 0;
         if (move_row(moving, old, &row.node) < 0 || recording_add_calls(moving->into, &row) == UINT32_MAX)
@@ -157,7 +164,7 @@ static int move_call_events(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->call_events_count; i++) {
         struct call_event_row row = moving->from->call_events[i];
-        if (!moving->is_taken[row.node] || !is_kept(moving, row.node) ||
+        if (!moving->is_taken[row.node] || !is_kept(moving, row.node) || !is_of_ranks(moving, row.thread) ||
             !is_in_region(moving, row.thread, row.start_ns))
             continue;
         if (move_row(moving, row.node, &row.node) < 0 ||
@@ -188,6 +195,8 @@ static int move_samples(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->samples_count; i++) {
         struct sample_row row = moving->from->samples[i];
+        if (!is_of_ranks(moving, row.thread))
+            continue;
         bool stays = moving->is_taken[row.node] && is_in_region(moving, row.thread, row.time_ns);
         row.state |= stays ? 0 : SAMPLE_LEFT_OUT;
         if (move_row(moving, row.node, &row.node) < 0 ||
@@ -217,7 +226,7 @@ static int move_heap_rows(struct moving *moving, const uint32_t *of_node, bool *
 {
     const struct recording *from = moving->from;
     for (uint32_t i = 0; i < from->heap_count; i++) {
-        if (!moving->is_taken[from->heap[i].node])
+        if (!moving->is_taken[from->heap[i].node] || !is_of_ranks(moving, from->heap[i].thread))
             continue;
         kept[moving->into->heap_count] = kept[i];
         if (recording_add_heap(moving->into, &from->heap[i]) == UINT32_MAX)
@@ -244,6 +253,8 @@ static int move_allocations(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->from->allocations_count; i++) {
         struct allocation_row row = moving->from->allocations[i];
+        if (!is_of_ranks(moving, row.thread))
+            continue;
         bool stays = moving->is_taken[row.node] && is_in_region(moving, row.thread, row.time_ns);
         if (row.allocator != HEAP_FREE && !stays)
             continue;
@@ -254,9 +265,45 @@ static int move_allocations(struct moving *moving)
     return 0;
 }
 
+static int move_mpi_events(struct moving *moving)
+{
+    const struct recording *from = moving->from;
+    for (uint32_t i = 0; i < from->messages_count; i++) {
+        struct message_row row = from->messages[i];
+        if (moving->is_taken[row.node] && is_of_ranks(moving, row.thread) &&
+            is_in_region(moving, row.thread, row.time_ns) &&
+            (move_row(moving, row.node, &row.node) < 0 ||
+             recording_add_message(moving->into, &row) == UINT32_MAX))
+            return -1;
+    }
+    for (uint32_t i = 0; i < from->collectives_count; i++) {
+        struct collective_row row = from->collectives[i];
+        if (moving->is_taken[row.node] && is_of_ranks(moving, row.thread) &&
+            is_in_region(moving, row.thread, row.time_ns) &&
+            (move_row(moving, row.node, &row.node) < 0 ||
+             recording_add_collective(moving->into, &row) == UINT32_MAX))
+            return -1;
+    }
+    return 0;
+}
+
+static int move_mpi(struct moving *moving)
+{
+    const struct recording *from = moving->from;
+    for (uint32_t i = 0; i < from->mpi_totals_count && !moving->spans; i++) {
+        struct mpi_total_row row = from->mpi_totals[i];
+        if (moving->is_taken[row.node] && is_of_ranks(moving, row.thread) &&
+            (move_row(moving, row.node, &row.node) < 0 ||
+             recording_add_mpi_total(moving->into, &row) == UINT32_MAX))
+            return -1;
+    }
+    return move_mpi_events(moving);
+}
+
 struct choice {
     const bool *in_modules;           /* by code */
     const struct region_spans *spans; /* NULL = all time */
+    const bool *threads;              /* NULL = those of all ranks */
     bool is_all;                      /* no module is chosen: what has no stack stays, too */
     bool own;
 };
@@ -267,6 +314,7 @@ static int move_stacks(const struct recording *from, const struct choice *choice
                             .into = into,
                             .in_modules = choice->in_modules,
                             .spans = choice->spans,
+                            .threads = choice->threads,
                             .own = choice->own};
     size_t count = (size_t)from->nodes_count + 1;
     moving.place = calloc(count, sizeof *moving.place);
@@ -279,7 +327,7 @@ static int move_stacks(const struct recording *from, const struct choice *choice
     int result = has_room && move_nodes(&moving) == 0 && move_calls(&moving) == 0 &&
                          move_call_events(&moving) == 0 && add_up_calls(&moving) == 0 &&
                          move_samples(&moving) == 0 && move_heap(&moving) == 0 &&
-                         move_allocations(&moving) == 0
+                         move_allocations(&moving) == 0 && move_mpi(&moving) == 0
                      ? 0
                      : -1;
     free(moving.place);
@@ -315,6 +363,9 @@ static struct recording without_stacks(const struct recording *whole)
     bare.call_events = NULL;
     bare.heap = NULL;
     bare.allocations = NULL;
+    bare.messages = NULL;
+    bare.collectives = NULL;
+    bare.mpi_totals = NULL;
     bare.lines = NULL;
     bare.line_memory = NULL;
     bare.nodes_count = bare.nodes_capacity = 0;
@@ -323,9 +374,17 @@ static struct recording without_stacks(const struct recording *whole)
     bare.call_events_count = bare.call_events_capacity = 0;
     bare.heap_count = bare.heap_capacity = 0;
     bare.allocations_count = bare.allocations_capacity = 0;
+    bare.messages_count = bare.messages_capacity = 0;
+    bare.collectives_count = bare.collectives_capacity = 0;
+    bare.mpi_totals_count = bare.mpi_totals_capacity = 0;
     bare.lines_count = bare.lines_capacity = 0;
     bare.line_memory_count = bare.line_memory_capacity = 0;
     return bare;
+}
+
+static bool has_thread(const struct choice *choice, uint32_t thread)
+{
+    return !choice->threads || choice->threads[thread];
 }
 
 static int move_lines(const struct recording *whole, const struct choice *choice, struct recording *into)
@@ -333,11 +392,12 @@ static int move_lines(const struct recording *whole, const struct choice *choice
     if (choice->spans)
         return 0;
     for (uint32_t i = 0; i < whole->lines_count; i++)
-        if (choice->in_modules[whole->lines[i].code] &&
+        if (choice->in_modules[whole->lines[i].code] && has_thread(choice, whole->lines[i].thread) &&
             recording_add_line(into, &whole->lines[i]) == UINT32_MAX)
             return -1;
     for (uint32_t i = 0; i < whole->line_memory_count; i++)
         if (choice->in_modules[whole->line_memory[i].code] &&
+            has_thread(choice, whole->line_memory[i].thread) &&
             recording_add_line_memory(into, &whole->line_memory[i]) == UINT32_MAX)
             return -1;
     return 0;
@@ -362,7 +422,7 @@ static int move_all(const struct recording *whole, const struct choice *choice, 
 {
     if (move_stacks(whole, choice, into) < 0 || move_lines(whole, choice, into) < 0)
         return -1;
-    if (whole->functions_count && !choice->spans && !tree_is_sampled(whole) &&
+    if (whole->functions_count && !choice->spans && !tree_is_sampled(whole) && has_thread(choice, 0) &&
         move_flat(whole, choice, into, err) < 0)
         return -1;
     return recording_compact_calls(into, err);
@@ -375,12 +435,17 @@ static int move_chosen(const struct recording *whole, struct chosen_by by, struc
     bool is_region = by.region && *by.region;
     if (is_region && region_spans_build(whole, by.region, &spans, err) < 0)
         return -1;
+    bool is_ranks = by.ranks && *by.ranks;
+    bool *threads = is_ranks ? rank_part_threads_new(whole, by.ranks, err) : NULL;
     bool *in_modules = codes_in(whole, by.modules);
     const struct choice choice = {.in_modules = in_modules,
+                                  .threads = threads,
                                   .spans = is_region ? &spans : NULL,
                                   .is_all = !by.modules || !*by.modules,
                                   .own = by.own};
-    int result = in_modules && recording_init(into, err) == 0 ? move_all(whole, &choice, into, err) : -1;
+    bool has_room = in_modules && (threads || !is_ranks) && recording_init(into, err) == 0;
+    int result = has_room ? move_all(whole, &choice, into, err) : -1;
+    free(threads);
     free(in_modules);
     region_spans_clear(&spans);
     return result;
@@ -409,6 +474,9 @@ static void free_stacks(struct recording *recording)
     free(recording->line_memory);
     free(recording->heap);
     free(recording->allocations);
+    free(recording->messages);
+    free(recording->collectives);
+    free(recording->mpi_totals);
 }
 
 void chosen_clear(struct chosen *chosen)

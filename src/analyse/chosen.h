@@ -10,6 +10,9 @@
  * were recorded one by one count when they began in it. Calls that were added up, lines and what is known of the heap have
  * no region and are left out.
  *
+ * Stacks can be chosen by rank: those of the processes of these ranks (analyse/rank_part.h). Region events, marks and
+ * series are the whole recording's.
+ *
  * Frames of libraries can be left out; C and native frames go with the frame that called them. The time of what is left
  * out goes to the caller. A stack that has no other frames keeps its outermost one, so that no time is lost.
  *
@@ -28,10 +31,11 @@ struct err;
 struct chosen_by {
     const char *modules; /* names, a line for each; NULL or "" = all */
     const char *region;  /* a name; NULL or "" = all */
+    const char *ranks;   /* a list such as "0,7,100-115"; NULL or "" = all */
     bool own;            /* without the frames of libraries */
 };
 
-/* Owns the nodes, calls, samples, lines, heap rows and allocations of `recording`; all else in it is borrowed from the
+/* Owns the nodes, calls, samples, lines, heap rows, allocations and MPI's rows of `recording`; all else in it is borrowed from the
  * whole one, which must stay as it is and outlive this. Ids of codes, strings, threads and processes are the whole one's. */
 struct chosen {
     struct recording recording;

@@ -246,6 +246,17 @@ static void move_calls(const struct naming *naming)
         recording->calls[i].node = naming->of_node[recording->calls[i].node];
 }
 
+static void move_mpi(const struct naming *naming)
+{
+    struct recording *recording = naming->recording;
+    for (uint32_t i = 0; i < recording->messages_count; i++)
+        recording->messages[i].node = naming->of_node[recording->messages[i].node];
+    for (uint32_t i = 0; i < recording->collectives_count; i++)
+        recording->collectives[i].node = naming->of_node[recording->collectives[i].node];
+    for (uint32_t i = 0; i < recording->mpi_totals_count; i++)
+        recording->mpi_totals[i].node = naming->of_node[recording->mpi_totals[i].node];
+}
+
 static void move_memory(struct naming *naming)
 {
     struct recording *recording = naming->recording;
@@ -288,6 +299,7 @@ int native_stacks_name(struct recording *recording, bool internals, struct err *
     if (!naming.failed) {
         move_samples(&naming);
         move_calls(&naming);
+        move_mpi(&naming);
         move_memory(&naming);
     }
     bool failed = naming.failed;

@@ -406,7 +406,7 @@ static bool may_be_of_ranks(const struct values *values)
 {
     bool by_function = strcmp(values->by, "function") == 0 || wants_ranks(values);
     return by_function && !values->callers && !values->callees && !values->tree && !values->bottom_up &&
-           !values->regions && !values->process && !values->thread;
+           !values->regions && !values->process && !values->thread && !values->part.ranks;
 }
 
 /* Lines and memory over time have reports of their own, of all ranks together. */
@@ -422,7 +422,7 @@ static int add_recording(const struct values *values, struct recording *recordin
 {
     struct selection selection = {.idle = values->idle, .gil = values->gil};
     if (native_stacks_name(recording, values->internals, err) < 0 ||
-        selection_options_narrow(&values->part, recording, err) < 0 ||
+        selection_options_narrow_some(&values->part, recording, err) < 0 ||
         selection_options_choose(choose_measure(values, recording), values->range, recording, &selection,
                                  err) < 0)
         return -1;
@@ -539,6 +539,10 @@ static int report_inputs(const struct values *values, int argc, char **argv, str
     struct input_paths paths = {0};
     if (input_expand(argc, argv, &paths, err) < 0)
         return -1;
+    if (values->part.ranks && rank_report_choose_files(values->part.ranks, &paths, err) < 0) {
+        input_clear(&paths);
+        return -1;
+    }
     const char *name = argc == 1 ? argv[0] : paths.items[0];
     bool many = paths.count > 1 && !has_standard_input(&paths);
     int result =

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyse/chosen.h"
+#include "analyse/rank_part.h"
 #include "analyse/region_spans.h"
 #include "analyse/series.h"
 #include "analyse/tree.h"
@@ -58,17 +59,14 @@ int selection_options_choose(const char *measure, const char *range, const struc
     return range ? choose_range(range, recording, selection, err) : 0;
 }
 
-static int join(const char *const *modules, size_t count, const struct recording *recording,
-                struct bytes *lines, struct err *err)
+static int check_modules(const struct selection_part *part, const struct recording *recording,
+                         struct err *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!chosen_has_module(recording, modules[i]))
+    for (size_t i = 0; i < part->modules.count; i++)
+        if (!chosen_has_module(recording, part->modules.items[i]))
             return err_set(err, "no module '%s' in the recording: 'sonde report --by module' lists them",
-                           modules[i]);
-        bytes_putf(lines, "%s\n", modules[i]);
-    }
-    bytes_put_u8(lines, 0);
-    return lines->failed ? err_set(err, "not enough memory for the modules") : 0;
+                           part->modules.items[i]);
+    return 0;
 }
 
 /* What was added up over the whole run cannot be told by region. */
@@ -89,20 +87,30 @@ static int check_region(const char *region, const struct recording *recording, s
     return 0;
 }
 
-int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err)
+int selection_options_narrow_some(const struct selection_part *part, struct recording *recording,
+                                  struct err *err)
 {
     struct bytes lines = {0};
     struct chosen chosen = {0};
+    if (part->ranks && rank_part_keep(recording, part->ranks, err) < 0)
+        return -1;
     if (!part->region && !part->modules.count)
         return 0;
-    int result = check_region(part->region, recording, err);
-    if (result == 0)
-        result = join(part->modules.items, part->modules.count, recording, &lines, err);
+    for (size_t i = 0; i < part->modules.count; i++)
+        bytes_putf(&lines, "%s\n", part->modules.items[i]);
+    bytes_put_u8(&lines, 0);
     const struct chosen_by by = {.modules = (const char *)lines.data, .region = part->region};
-    if (result == 0)
-        result = chosen_build(recording, by, &chosen, err);
+    int result = lines.failed ? err_set(err, "not enough memory for the modules")
+                              : chosen_build(recording, by, &chosen, err);
     if (result == 0)
         chosen_take(&chosen, recording);
     bytes_clear(&lines);
     return result;
+}
+
+int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err)
+{
+    if (check_region(part->region, recording, err) < 0 || check_modules(part, recording, err) < 0)
+        return -1;
+    return selection_options_narrow_some(part, recording, err);
 }

@@ -1,6 +1,6 @@
 /*
  * selection_options: --measure and --range, which all commands that show stacks take: what is shown of a recording, and of
- * which time; and --module and --region: a part of it.
+ * which time; and --module, --region and --rank: a part of it.
  */
 #ifndef SONDE_CLI_SELECTION_OPTIONS_H
 #define SONDE_CLI_SELECTION_OPTIONS_H
@@ -31,17 +31,28 @@ struct selection;
     "Only what threads did while they were in this region (a timer, a zone, a marked function), as far as "  \
     "samples or single allocations were recorded."
 
-/* What --module and --region say; a zeroed struct is the whole. */
+#define SELECTION_OPTIONS_RANK_HELP                                                                          \
+    "Of a run with ranks only these, such as 0,7,100-115, as if there were no others."
+
+/* What --module, --region and --rank say; a zeroed struct is the whole. */
 struct selection_part {
     struct option_list modules;
     const char *region;
+    const char *ranks;
 };
 
-/* The rows of both, which are a member `part` of the command's values. */
+/* The rows of all, which are a member `part` of the command's values. */
 #define SELECTION_OPTIONS_PART(values)                                                                       \
     {"module", 0, OPTION_LIST, "NAME", offsetof(values, part.modules), NULL, SELECTION_OPTIONS_MODULE_HELP}, \
+        {"region",                                                                                           \
+         0,                                                                                                  \
+         OPTION_TEXT,                                                                                        \
+         "NAME",                                                                                             \
+         offsetof(values, part.region),                                                                      \
+         NULL,                                                                                               \
+         SELECTION_OPTIONS_REGION_HELP},                                                                     \
     {                                                                                                        \
-        "region", 0, OPTION_TEXT, "NAME", offsetof(values, part.region), NULL, SELECTION_OPTIONS_REGION_HELP \
+        "rank", 0, OPTION_TEXT, "LIST", offsetof(values, part.ranks), NULL, SELECTION_OPTIONS_RANK_HELP      \
     }
 
 /* `measure` and `range` as they were typed; NULL = not at all. */
@@ -50,6 +61,9 @@ int selection_options_choose(const char *measure, const char *range, const struc
 
 /* Leaves only that part in the recording. */
 int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err);
+/* The same of one of many files of a run, in which there may be nothing of it. */
+int selection_options_narrow_some(const struct selection_part *part, struct recording *recording,
+                                  struct err *err);
 
 /* "A,B" → seconds from the start; an end that is left out is 0 or infinite. */
 int selection_options_range(const char *range, double *from_s, double *to_s, struct err *err);

@@ -115,8 +115,11 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
                   struct answer *answer, struct err *err)
 {
     struct opened_recording *other = opened_find(opened, request->other, err);
+    struct chosen_by by = request_choice(request);
+    if (*request->other_ranks)
+        by.ranks = request->other_ranks;
     if (other)
-        other = opened_choose(other, request_choice(request), err);
+        other = opened_choose_second(other, by, err);
     struct difference_side before, after;
     struct difference difference;
     const struct selection all = {.idle = request->selection.idle, .measure = request->selection.measure};

@@ -26,26 +26,36 @@ static struct opened_recording *add_row(struct opened *opened, const char *name,
 }
 
 /* Its name and most of its recording are the whole one's. */
-static void forget_chosen(struct opened_recording *row)
+static void forget_chosen(struct opened_recording **chosen)
 {
-    if (!row->chosen)
+    struct opened_recording *part = *chosen;
+    *chosen = NULL;
+    if (!part)
         return;
-    tree_clear(&row->chosen->tree);
-    functions_clear(&row->chosen->functions);
-    rank_table_clear(&row->chosen->ranks);
-    chosen_clear(&(struct chosen){row->chosen->recording});
-    free(row->chosen->modules);
-    free(row->chosen->region);
-    free(row->chosen);
-    row->chosen = NULL;
+    tree_clear(&part->tree);
+    functions_clear(&part->functions);
+    rank_table_clear(&part->ranks_table);
+    mpi_suspects_clear(&part->mpi);
+    mpi_pairs_clear(&part->pairs);
+    chosen_clear(&(struct chosen){part->recording});
+    free(part->modules);
+    free(part->region);
+    free(part->ranks);
+    free(part);
+}
+
+static void forget_parts(struct opened_recording *row)
+{
+    forget_chosen(&row->chosen[0]);
+    forget_chosen(&row->chosen[1]);
 }
 
 static void clear_row(struct opened_recording *row)
 {
-    forget_chosen(row);
+    forget_parts(row);
     tree_clear(&row->tree);
     functions_clear(&row->functions);
-    rank_table_clear(&row->ranks);
+    rank_table_clear(&row->ranks_table);
     mpi_suspects_clear(&row->mpi);
     mpi_pairs_clear(&row->pairs);
     if (row->is_fed)
@@ -95,7 +105,7 @@ static void forget_tables(struct opened_recording *row)
 {
     tree_clear(&row->tree);
     functions_clear(&row->functions);
-    rank_table_clear(&row->ranks);
+    rank_table_clear(&row->ranks_table);
     row->has_tree = row->has_functions = row->has_ranks = false;
 }
 
@@ -105,7 +115,7 @@ static void forget_all(struct opened_recording *row)
     mpi_pairs_clear(&row->pairs);
     row->has_mpi = row->has_pairs = false;
     forget_tables(row);
-    forget_chosen(row);
+    forget_parts(row);
 }
 
 int opened_begin_again(struct opened_recording *row, struct err *err)
@@ -157,21 +167,22 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
     return NULL;
 }
 
-static bool is_chosen(const struct opened_recording *row, struct chosen_by by)
+static bool is_chosen(const struct opened_recording *part, struct chosen_by by)
 {
-    return row->chosen && row->chosen->own == by.own && strcmp(row->chosen->modules, by.modules) == 0 &&
-           strcmp(row->chosen->region, by.region) == 0;
+    return part && part->own == by.own && strcmp(part->modules, by.modules) == 0 &&
+           strcmp(part->region, by.region) == 0 && strcmp(part->ranks, by.ranks) == 0;
 }
 
 /* Takes the recording, also when it fails. */
 static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct chosen *chosen,
-                       struct err *err)
+                       struct opened_recording **place, struct err *err)
 {
     struct opened_recording *made = calloc(1, sizeof *made);
-    char *modules = strdup(by.modules), *region = strdup(by.region);
-    if (!made || !modules || !region) {
+    char *modules = strdup(by.modules), *region = strdup(by.region), *ranks = strdup(by.ranks);
+    if (!made || !modules || !region || !ranks) {
         free(modules);
         free(region);
+        free(ranks);
         free(made);
         chosen_clear(chosen);
         return err_set(err, "out of memory");
@@ -181,22 +192,35 @@ static int keep_chosen(struct opened_recording *row, struct chosen_by by, struct
                                       .is_live = row->is_live,
                                       .modules = modules,
                                       .region = region,
+                                      .ranks = ranks,
                                       .own = by.own};
-    row->chosen = made;
+    *place = made;
     return 0;
+}
+
+static struct opened_recording *choose_part(struct opened_recording *row, struct chosen_by by,
+                                            struct opened_recording **place, struct err *err)
+{
+    struct chosen chosen = {0};
+    if (!by.own && !*by.modules && !*by.region && !*by.ranks)
+        return row;
+    if (is_chosen(*place, by))
+        return *place;
+    forget_chosen(place);
+    if (chosen_build(&row->recording, by, &chosen, err) < 0 || keep_chosen(row, by, &chosen, place, err) < 0)
+        return NULL;
+    return *place;
 }
 
 struct opened_recording *opened_choose(struct opened_recording *row, struct chosen_by by, struct err *err)
 {
-    struct chosen chosen = {0};
-    if (!by.own && !*by.modules && !*by.region)
-        return row;
-    if (is_chosen(row, by))
-        return row->chosen;
-    forget_chosen(row);
-    if (chosen_build(&row->recording, by, &chosen, err) < 0 || keep_chosen(row, by, &chosen, err) < 0)
-        return NULL;
-    return row->chosen;
+    return choose_part(row, by, &row->chosen[0], err);
+}
+
+struct opened_recording *opened_choose_second(struct opened_recording *row, struct chosen_by by,
+                                              struct err *err)
+{
+    return choose_part(row, by, &row->chosen[1], err);
 }
 
 void opened_clear(struct opened *opened)
@@ -250,13 +274,13 @@ const struct rank_table *opened_ranks(struct opened_recording *row, const struct
 {
     choose(row, selection);
     if (row->has_ranks)
-        return &row->ranks;
-    rank_table_clear(&row->ranks);
-    if (rank_table_add(&row->ranks, &row->recording, selection, err) < 0 ||
-        rank_table_finish(&row->ranks, err) < 0)
+        return &row->ranks_table;
+    rank_table_clear(&row->ranks_table);
+    if (rank_table_add(&row->ranks_table, &row->recording, selection, err) < 0 ||
+        rank_table_finish(&row->ranks_table, err) < 0)
         return NULL;
     row->has_ranks = true;
-    return &row->ranks;
+    return &row->ranks_table;
 }
 
 const struct mpi_suspects *opened_mpi(struct opened_recording *row, struct err *err)

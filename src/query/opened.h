@@ -31,7 +31,7 @@ struct opened_recording {
     struct selection selection; /* that the tables below were made for */
     struct tree tree;
     struct functions functions;
-    struct rank_table ranks;
+    struct rank_table ranks_table;
     bool has_tree, has_functions, has_ranks;
     struct mpi_suspects mpi; /* whatever is selected */
     struct mpi_pairs pairs;
@@ -40,9 +40,10 @@ struct opened_recording {
     char state[200];      /* of one that comes from elsewhere: why there is no more of it, in words */
     struct follow follow; /* of one that is fed */
     bool is_fed;
-    struct opened_recording *chosen; /* the part of it that was last chosen; NULL = none was */
+    /* The parts of it that were last chosen, the second one to be compared with the first; NULL = none was. */
+    struct opened_recording *chosen[2];
     /* Of such a part, what it was chosen by. */
-    char *modules, *region;
+    char *modules, *region, *ranks;
     bool own;
 };
 
@@ -70,6 +71,9 @@ struct opened_recording *opened_find(struct opened *opened, uint32_t number, str
 /* The part of it that is chosen (analyse/chosen.h), made when it was not the last one; `row` keeps it. When nothing is
  * chosen, `row` itself. NULL with err when memory ran out. */
 struct opened_recording *opened_choose(struct opened_recording *row, struct chosen_by by, struct err *err);
+/* The same, to be looked at together with another part. */
+struct opened_recording *opened_choose_second(struct opened_recording *row, struct chosen_by by,
+                                              struct err *err);
 void opened_clear(struct opened *opened);
 
 /* Tables of the selection, kept until another selection is asked for; NULL with err when memory ran out. */

@@ -28,6 +28,8 @@ static const struct field fields[] = {
     TEXT(measure),
     TEXT(modules),
     TEXT(region),
+    TEXT(ranks),
+    TEXT(other_ranks),
     {"recording", FIELD_NUMBER, offsetof(struct request, recording), 0},
     {"other", FIELD_NUMBER, offsetof(struct request, other), 0},
     {"code", FIELD_NUMBER, offsetof(struct request, code), 0},

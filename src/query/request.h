@@ -39,14 +39,16 @@ struct request {
     uint64_t from_ns, to_ns; /* the window of the picture; 0 = all */
     double node_share, edge_share;
     bool by_self;
-    bool falling;                        /* the largest first */
-    bool fold;                           /* recursion */
-    bool by_name;                        /* children lie in the order of their names, not of their times */
-    bool threads;                        /* the thread that each stack is mostly of, too */
-    bool own;                            /* without the frames of libraries */
-    char region[REQUEST_TEXT_BYTES];     /* only what was seen in threads that were in it: a name */
-    char modules[REQUEST_MODULES_BYTES]; /* only stacks that pass through these: names, a line for each */
-    struct request_set marks;            /* what a search has found */
+    bool falling;                         /* the largest first */
+    bool fold;                            /* recursion */
+    bool by_name;                         /* children lie in the order of their names, not of their times */
+    bool threads;                         /* the thread that each stack is mostly of, too */
+    bool own;                             /* without the frames of libraries */
+    char region[REQUEST_TEXT_BYTES];      /* only what was seen in threads that were in it: a name */
+    char modules[REQUEST_MODULES_BYTES];  /* only stacks that pass through these: names, a line for each */
+    char ranks[REQUEST_TEXT_BYTES];       /* only these ranks: a list such as 0,7,100-115 */
+    char other_ranks[REQUEST_TEXT_BYTES]; /* those to compare with */
+    struct request_set marks;             /* what a search has found */
     char measure[32]; /* a name that analyse/measure.h knows; request_read makes it the selection's */
     struct selection selection;
 };
@@ -58,7 +60,8 @@ void request_clear(struct request *request);
 /* Which part of the recording is asked about, but for the selection. Borrowed. */
 static inline struct chosen_by request_choice(const struct request *request)
 {
-    return (struct chosen_by){.modules = request->modules, .region = request->region, .own = request->own};
+    return (struct chosen_by){
+        .modules = request->modules, .region = request->region, .ranks = request->ranks, .own = request->own};
 }
 
 #endif
