@@ -87,7 +87,6 @@ static void put_findings(const struct mpi_suspects *mpi, const struct terminal *
             bytes_put_text(out, "* ");
             if (!text.failed)
                 terminal_wrap(terminal, (const char *)text.data, 2, 2, out);
-            bytes_put_u8(out, '\n');
         }
         bytes_clear(&text);
     }

@@ -16,6 +16,7 @@ typedef struct python_object object;
 
 /* Of CPython's stable interface; all must be there. */
 #define FUNCTIONS(X)                                                                                         \
+    X(int, Py_IsInitialized, (void))                                                                         \
     X(int, Py_AddPendingCall, (int (*)(void *), void *))                                                     \
     X(object *, PyImport_ImportModule, (const char *))                                                       \
     X(object *, PyImport_GetModuleDict, (void))                                                              \
@@ -161,6 +162,8 @@ void mpi_pickle_begin(void)
 void mpi_pickle_ask(void)
 {
     mpi_pickle_is_wanted = false;
+    if (!python.Py_IsInitialized()) /* mpi4py ends MPI when the interpreter is gone */
+        return;
     if (python.Py_AddPendingCall(look, NULL) != 0)
         mpi_pickle_is_wanted = true;
 }
