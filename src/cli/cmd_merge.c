@@ -19,6 +19,7 @@ struct values {
     const char *output;
     const char *format;
     bool keep_going;
+    bool totals;
     bool alone;
 };
 
@@ -97,7 +98,7 @@ static int merge_alone(const struct input_paths *inputs, struct merge_job *job, 
 static int merge_files(const struct input_paths *inputs, const char *output, const struct values *values,
                        struct crew *crew, struct err *err)
 {
-    struct merge_job job = {.keep_going = values->keep_going};
+    struct merge_job job = {.keep_going = values->keep_going, .totals = values->totals};
     struct staged file = {0};
     const char *format = output_format(values->format, output, NULL);
     if (!format)
@@ -150,7 +151,7 @@ static int run_crew(const struct values *values, int argc, char **argv, struct e
     if (crew.rank == 0) {
         result = check_and_merge(values, argc, argv, &crew, err);
     } else {
-        struct merge_job job = {.keep_going = values->keep_going};
+        struct merge_job job = {.keep_going = values->keep_going, .totals = values->totals};
         merge_shares_help(&crew, &job);
         merge_job_clear(&job);
     }
@@ -184,6 +185,10 @@ static const struct option options[] = {
      "or else the inputs' kind."},
     {"keep-going", 'k', OPTION_FLAG, NULL, offsetof(struct values, keep_going), NULL,
      "Leave out inputs that cannot be read, and say which."},
+    {"totals", 0, OPTION_FLAG, NULL, offsetof(struct values, totals), NULL,
+     "Add up samples by thread and stack, and leave out when things happened: single calls, messages, "
+     "regions, "
+     "counters, the log of allocations. For thousands of sampled ranks."},
     {"alone", 0, OPTION_FLAG, NULL, offsetof(struct values, alone), NULL,
      "Take no help from other processes of an MPI job."},
     {0},

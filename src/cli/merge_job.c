@@ -7,6 +7,7 @@
 #include "analyse/functions.h"
 #include "analyse/line_table.h"
 #include "analyse/native_stacks.h"
+#include "analyse/timeless.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/damage_note.h"
@@ -20,6 +21,8 @@
 #include "store/reader.h"
 #include "store/rewrite.h"
 
+#define TOTALS_REMARK                                                                                        \
+    "merged with --totals: times, single calls, messages, regions and counters were left out"
 #define PROGRESS_FILES 50 /* fewer are merged before anyone could read it */
 
 int merge_job_begin(struct merge_job *job, const char *format, writer_sink *sink, void *context,
@@ -107,7 +110,9 @@ static int add_file(struct merge_job *job, const char *path, struct err *err)
         message_warn("left out: %s", unreadable.text);
         return 0;
     }
-    int result = add_recording(job, &recording, path, err);
+    int result = job->totals ? timeless_reduce(&recording, err) : 0;
+    if (result == 0)
+        result = add_recording(job, &recording, path, err);
     recording_clear(&recording);
     job->added += result == 0;
     return result;
@@ -166,6 +171,8 @@ int merge_job_finish(struct merge_job *job, writer_sink *sink, void *context, st
     struct bytes out = {0};
     if (job->added == 0)
         return err_set(err, "none of the inputs could be read; nothing was written");
+    if (job->totals && merge_add_note(&job->sum, NOTE_REMARK, TOTALS_REMARK, err) != 0)
+        return -1;
     int result = merge_take(&job->sum, &sum, err);
     if (result == 0 && job->writer)
         result = finish_recording(job, &sum, err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/timeless.h"
 #include "base/bytes.h"
 #include "base/cursor.h"
 #include "base/err.h"
@@ -75,15 +76,18 @@ static int read_definitions(const char *path, struct recording *recording, struc
     return result;
 }
 
-static int add_definitions_of(struct writer *writer, const char *path, bool keep_going, struct err *err)
+static int add_definitions_of(struct writer *writer, const char *path, const struct merge_job *job,
+                              struct err *err)
 {
     struct recording recording = {0};
     struct err unreadable = {0};
     int result = read_definitions(path, &recording, &unreadable);
-    if (result == 0)
+    if (result != 0)
+        result = job->keep_going ? 0 : err_set(err, "%s", unreadable.text);
+    else if (!job->totals || timeless_reduce(&recording, err) == 0)
         result = rewrite_definitions(writer, &recording, err);
     else
-        result = keep_going ? 0 : err_set(err, "%s", unreadable.text);
+        result = -1;
     recording_clear(&recording);
     return result;
 }
@@ -109,7 +113,7 @@ static int collect(const struct shares *shares, struct bytes *own, struct err *e
     int result = writer ? 0 : -1;
     size_t end = begin_of(shares, shares->share + 1);
     for (size_t i = begin_of(shares, shares->share); i < end && result == 0; i++)
-        result = add_definitions_of(writer, shares->inputs->items[i], shares->job->keep_going, err);
+        result = add_definitions_of(writer, shares->inputs->items[i], shares->job, err);
     return close_definitions(writer, result, err);
 }
 
