@@ -402,6 +402,18 @@ static void note_missing_targets(struct making *making)
     bytes_clear(&text);
 }
 
+static void note_missing_marks(struct making *making)
+{
+    struct bytes text = {0};
+    uint32_t missing = mark_rows_put_missing(&making->recorded.marks, writer_known(making->writer), &text);
+    if (missing && !text.failed) {
+        uint32_t words = writer_string(making->writer, (char *)text.data, text.size);
+        writer_note(making->writer, &(struct note){.kind = NOTE_REMARK, .count = missing, .text = words});
+        message_note("%.*s", (int)text.size, (char *)text.data);
+    }
+    bytes_clear(&text);
+}
+
 /* The rank as MPI has told it. What is made of the recording is called after it, too. */
 static void take_rank(struct making *making, uint32_t rank)
 {
@@ -427,6 +439,7 @@ static void finish(struct making *making, struct run *run)
     char **kept = &making->file.path;
     run_totals_put(making->writer, making->options, run, &making->recorded);
     note_missing_targets(making);
+    note_missing_marks(making);
     if (run->recorded)
         keep_sources(making);
     uint32_t rank = writer_rank(making->writer);

@@ -97,6 +97,8 @@ def test_children_have_marks(launch):
     import os, subprocess, sys
     def part(n):
         pass
+    def late():
+        pass
     if len(sys.argv) == 1:
         part(1)
         pid = os.fork()
@@ -107,10 +109,16 @@ def test_children_have_marks(launch):
         subprocess.check_call([sys.executable, __file__, "child"])
     else:
         part(4)
+        late()
     """
-    run(launch, ["trace"], program, marks=[{"fn": "part", "name": "part {n}"}])
+    marks = [{"fn": "part", "name": "part {n}"}, {"fn": "late"}, {"fn": "part", "file": "elsewhere/"}]
+    run(launch, ["trace"], program, marks=marks)
     found = sorted(name for tree in recorded(launch) for name, _ in tree)
-    assert found == ["part 1", "part 2", "part 3", "part 4"]
+    assert found == ["late", "part 1", "part 2", "part 3", "part 4"]
+    # What a child alone has called is no row without a call; the others are told.
+    words = "marks: row 3 (fn=part, file=elsewhere/) matched no call"
+    recording = launch.recording()
+    assert words in [recording.text[text] for text in recording.data["notes"]["text"]]
 
 
 @pytest.mark.parametrize("maker, words", [("names:nothing", b"no attribute"), ("names:wrong", b"TypeError")])

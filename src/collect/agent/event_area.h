@@ -38,7 +38,14 @@ enum event_kind {
 };
 
 /* What a name is of: equal names of two kinds are two. */
-enum event_name_kind { EVENT_NAME_REGION = 1, EVENT_NAME_MARK, EVENT_NAME_COUNTER, EVENT_NAME_METADATA };
+enum event_name_kind {
+    EVENT_NAME_REGION = 1,
+    EVENT_NAME_MARK,
+    EVENT_NAME_COUNTER,
+    EVENT_NAME_METADATA,
+    EVENT_NAME_ROW,     /* of --marks, in words */
+    EVENT_NAME_MET_ROW, /* the same of one that has meant a function which was called */
+};
 
 struct event_slot {
     uint64_t ticks;

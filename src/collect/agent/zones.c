@@ -388,7 +388,7 @@ static void counter(uint32_t counter, double value)
 
 static uint32_t name(uint32_t kind, const char *text, size_t bytes)
 {
-    bool known = kind >= EVENT_NAME_REGION && kind <= EVENT_NAME_METADATA;
+    bool known = kind >= EVENT_NAME_REGION && kind <= EVENT_NAME_MET_ROW;
     struct event_area *area = known && sonde_zones.recording && !own.busy ? area_now() : NULL;
     return area ? event_area_name(area, kind, text, bytes) : 0;
 }

@@ -12,12 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/agent/event_area.h"
 #include "collect/inside/interpreter.h"
 
 enum events_kind {
     EVENTS_REGION = SONDE_REGION,
     EVENTS_MARK = SONDE_MARK,
     EVENTS_COUNTER = SONDE_COUNTER_NAME,
+    EVENTS_ROW = EVENT_NAME_ROW, /* what the names alone say */
+    EVENTS_MET_ROW = EVENT_NAME_MET_ROW,
 };
 
 /* Somebody records events of this process. */

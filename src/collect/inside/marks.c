@@ -16,6 +16,7 @@
 struct mark {
     PyObject *function; /* its name */
     PyObject *file;     /* part of the path; NULL = any */
+    PyObject *words;    /* the row, as text; NULL = it has meant a function that was called */
     struct mark_name name;
 };
 
@@ -34,6 +35,12 @@ static bool is_meant(const struct mark *mark, PyObject *name, PyObject *file)
            (!mark->file || PyUnicode_Contains(file, mark->file) > 0);
 }
 
+static void meet(struct mark *mark)
+{
+    events_name_of(EVENTS_MET_ROW, mark->words);
+    Py_CLEAR(mark->words);
+}
+
 static struct mark_code *choose(PyObject *code, PyObject *name, PyObject *file)
 {
     uint32_t count = 0;
@@ -44,6 +51,8 @@ static struct mark_code *choose(PyObject *code, PyObject *name, PyObject *file)
     for (size_t i = 0; marked && i < mark_count; i++) {
         if (!is_meant(&marks[i], name, file))
             continue;
+        if (marks[i].words)
+            meet(&marks[i]);
         struct mark_name *names = &marks[i].name;
         marked->marks[marked->count].name = names;
         marked->marks[marked->count++].region =
@@ -116,6 +125,17 @@ void marks_end(const uint32_t *regions, uint32_t count)
 
 /* ---- rows ---- */
 
+/* So that a row which never means a function can be told. */
+static void describe(struct mark *mark, size_t number)
+{
+    mark->words = mark->file
+                      ? PyUnicode_FromFormat("row %zu (fn=%U, file=%U)", number, mark->function, mark->file)
+                      : PyUnicode_FromFormat("row %zu (fn=%U)", number, mark->function);
+    if (mark->words)
+        events_name_of(EVENTS_ROW, mark->words);
+    PyErr_Clear();
+}
+
 static struct mark *add(PyObject *function, PyObject *file)
 {
     struct mark *grown = realloc(marks, (mark_count + 1) * sizeof *marks);
@@ -123,6 +143,7 @@ static struct mark *add(PyObject *function, PyObject *file)
         return NULL;
     marks = grown;
     marks[mark_count] = (struct mark){.function = function, .file = file};
+    describe(&marks[mark_count], mark_count + 1);
     return &marks[mark_count++];
 }
 

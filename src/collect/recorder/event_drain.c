@@ -6,6 +6,7 @@
 
 #include "collect/agent/event_area.h"
 #include "collect/recorder/loss_notes.h"
+#include "collect/recorder/mark_rows.h"
 #include "collect/recorder/open_regions.h"
 #include "store/writer.h"
 
@@ -392,4 +393,16 @@ void event_drain_finish(struct event_drain *drain, const struct clock_rate *rate
     for (uint32_t i = 0; i < EVENT_AREA_THREADS; i++)
         end_all(drain, &drain->threads[i], end_ticks);
     note_losses(drain);
+}
+
+void event_drain_add_rows(struct event_drain *drain, struct mark_rows *rows)
+{
+    uint32_t count = __atomic_load_n(&drain->area->name_count, __ATOMIC_ACQUIRE);
+    for (uint32_t name = 1; name < count && name < EVENT_AREA_NAMES; name++) {
+        uint32_t kind = drain->area->names[name].kind;
+        uint32_t words =
+            kind == EVENT_NAME_ROW || kind == EVENT_NAME_MET_ROW ? name_id(drain, name, kind) : UINT32_MAX;
+        if (words != UINT32_MAX)
+            mark_rows_add(rows, words, kind == EVENT_NAME_MET_ROW);
+    }
 }

@@ -15,6 +15,7 @@
 
 struct event_area;
 struct event_drain;
+struct mark_rows;
 struct writer;
 
 /* NULL when memory ran out or the area's header makes no sense for a mapping of so many bytes. The area stays the caller's
@@ -27,5 +28,7 @@ void event_drain_free(struct event_drain *drain);
 bool event_drain_step(struct event_drain *drain, const struct clock_rate *rate);
 /* The last step: what is open ends, losses are noted. */
 void event_drain_finish(struct event_drain *drain, const struct clock_rate *rate, uint64_t end_ticks);
+/* The rows of --marks that the process has told of. */
+void event_drain_add_rows(struct event_drain *drain, struct mark_rows *rows);
 
 #endif

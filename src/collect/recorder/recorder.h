@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/recorder/followed.h"
+#include "collect/recorder/mark_rows.h"
 #include "collect/recorder/sample_drain.h"
 
 struct err;
@@ -67,7 +68,8 @@ struct recorder_result {
     uint64_t lateness[SAMPLE_DRAIN_LATENESS]; /* instants that were less than 2^n microseconds late */
     uint64_t slowdown_ns;   /* estimated from the number of signals and the time in their handler */
     uint64_t targets_found; /* bit i: the session's line target i meant a function that was called */
-    bool target_refused;    /* the target itself cannot be recorded and was not run */
+    struct mark_rows marks;
+    bool target_refused; /* the target itself cannot be recorded and was not run */
 };
 
 /* 0 when the target ran, whatever became of it; -1 when it could not be started. */

@@ -4,6 +4,7 @@
 #include "collect/agent/arena.h"
 #include "collect/agent/session.h"
 #include "collect/recorder/drain.h"
+#include "collect/recorder/event_drain.h"
 #include "collect/recorder/followed.h"
 #include "collect/recorder/heap_drain.h"
 #include "collect/recorder/recorder.h"
@@ -74,6 +75,9 @@ void recorder_sums_add(struct recorder_result *result, const struct followed *fo
         break;
     case SESSION_HEAP:
         add_memory(result, heap_drain_memory_bytes(followed->drain));
+        break;
+    case SESSION_EVENTS:
+        event_drain_add_rows(followed->drain, &result->marks);
         break;
     case SESSION_HELLO:
     case SESSION_LINES:
