@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "base/rank_list.h"
 
-#define PARTS_MAX 6 /* numbers and ranges in a list of ranks */
+#define PARTS_MAX 6   /* numbers and ranges in a list of ranks */
+#define UNEVEN    1.5 /* times the mean: then the most is told, too */
 #define EQUAL_SHARE                                                                                          \
     0.05 /* the busiest rank does so much more than the mean, and they are still called equal */
 
@@ -81,8 +82,11 @@ static void put_absence(const struct telling *telling, const struct rank_story *
     put_list(telling, list_absent(telling, cells), out);
     bytes_putf(out, " %s in ", does(telling, absent));
     put_name(telling, story->code, out);
-    bytes_putf(out, ": the other %u have %s each; shared by all it would be %s.", cells->count, each.text,
-               amount(telling, story->stats.mean).text);
+    bytes_putf(out, ": the other %u have %s each", cells->count, each.text);
+    if (story->stats.max > UNEVEN * story->stats.sum / cells->count)
+        bytes_putf(out, " (rank %u %s)", table->ranks[story->stats.max_rank].number,
+                   amount(telling, story->stats.max).text);
+    bytes_putf(out, "; shared by all it would be %s.", amount(telling, story->stats.mean).text);
 }
 
 static void put_calls(const struct telling *telling, double calls, struct bytes *out)

@@ -10,6 +10,7 @@
 #define CANDIDATES_MAX  200
 #define GROUPS_MAX      40
 #define ALIKE           0.9 /* correlation */
+#define MANY            0.1 /* of the ranks */
 #define SAMPLES_CERTAIN 10  /* where so many are expected, none at all is no chance: e^-10 */
 
 struct candidate {
@@ -140,13 +141,15 @@ static uint32_t gather(struct search *search, uint32_t first)
     return named;
 }
 
+/* Where many do nothing, that is what is to be told, whatever the others have. */
 static bool is_absence(const struct rank_table *table, const struct rank_stats *stats)
 {
     double weight = sample_weight(table);
     double mean_present = stats->sum / stats->present;
-    if (stats->present == table->rank_count || (weight > 0 && mean_present < SAMPLES_CERTAIN * weight))
+    uint32_t absent = table->rank_count - stats->present;
+    if (!absent || (weight > 0 && mean_present < SAMPLES_CERTAIN * weight))
         return false;
-    return mean_present - stats->mean >= stats->imbalance / 2;
+    return absent >= MANY * table->rank_count || mean_present - stats->mean >= stats->imbalance / 2;
 }
 
 /* One story that is left, or was told: the row that is named. */
@@ -235,6 +238,28 @@ static uint32_t find_groups(struct search *search, struct group *groups)
     return count;
 }
 
+static int compare_stories(const void *one, const void *other)
+{
+    const struct rank_story *a = one, *b = other;
+    if (a->stats.imbalance != b->stats.imbalance)
+        return a->stats.imbalance > b->stats.imbalance ? -1 : 1;
+    return a->code < b->code ? -1 : a->code > b->code;
+}
+
+/* The user's own, or those of libraries. */
+static void tell_some(const struct search *search, const struct group *groups, uint32_t count, bool own,
+                      double *rest, struct rank_stories *stories)
+{
+    for (uint32_t i = 0; i < count && stories->count < RANK_STORIES_MAX; i++) {
+        const struct candidate *row = &search->rows[groups[i].named];
+        if (groups[i].is_own != own || is_sum(search, groups, count, i, rest) ||
+            is_part(search, groups, count, i))
+            continue;
+        stories->rows[stories->count++] = (struct rank_story){
+            .code = row->code, .stats = row->stats, .is_absence = is_absence(search->table, &row->stats)};
+    }
+}
+
 static int tell(struct search *search, struct rank_stories *stories, struct err *err)
 {
     struct group groups[GROUPS_MAX];
@@ -242,14 +267,10 @@ static int tell(struct search *search, struct rank_stories *stories, struct err 
     double *rest = malloc(search->table->rank_count * sizeof *rest);
     if (!rest)
         return err_set(err, "not enough memory for the findings");
-    for (uint32_t i = 0; i < count && stories->count < RANK_STORIES_MAX; i++) {
-        const struct candidate *row = &search->rows[groups[i].named];
-        if (is_sum(search, groups, count, i, rest) || is_part(search, groups, count, i))
-            continue;
-        stories->rows[stories->count++] = (struct rank_story){
-            .code = row->code, .stats = row->stats, .is_absence = is_absence(search->table, &row->stats)};
-    }
+    tell_some(search, groups, count, true, rest, stories);
+    tell_some(search, groups, count, false, rest, stories);
     free(rest);
+    qsort(stories->rows, stories->count, sizeof *stories->rows, compare_stories);
     return 0;
 }
 

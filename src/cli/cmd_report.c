@@ -459,6 +459,9 @@ static int put_ranks(const struct values *values, struct rank_table *table, cons
     choose_keys(values, measure_is_memory(table->measure), &report);
     if (choose_look(values, &report, err) < 0 || rank_table_finish(table, err) < 0)
         return -1;
+    if (values->part.modules.count && !rank_table_function_count(table))
+        return err_set(err, "no rank has the module '%s': 'sonde report --by module' lists them",
+                       values->part.modules.items[0]);
     return table->rank_count > 1 ? rank_report_put(table, &ranks, &report, out, err) : NO_RANKS;
 }
 
@@ -537,6 +540,9 @@ static int report_inputs(const struct values *values, int argc, char **argv, str
     if (values->mpi)
         return report_on_mpi(values, argc, argv, out, err);
     struct input_paths paths = {0};
+    enum report_view view;
+    if (parse_view(values, &view, err) < 0)
+        return -1;
     if (input_expand(argc, argv, &paths, err) < 0)
         return -1;
     if (values->part.ranks && rank_report_choose_files(values->part.ranks, &paths, err) < 0) {

@@ -34,7 +34,14 @@ static bool is_text(struct bytes *text, const char *name)
     return found;
 }
 
-/* "step", "Solver.step", "app.solver.Solver.step". */
+/* "solver" of "app/solver.py": what people call a script whose module is "__main__". */
+static void put_stem(const char *file, struct bytes *text)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strchr(name, '.');
+    bytes_put(text, name, dot ? (size_t)(dot - name) : strlen(name));
+}
+
+/* "step", "Solver.step", "app.solver.Solver.step", "solver.Solver.step". */
 static bool is_called(const struct recording *names, uint32_t code, const char *name, struct bytes *text)
 {
     if (strcmp(recording_text(names, names->codes[code].name), name) == 0)
@@ -43,6 +50,11 @@ static bool is_called(const struct recording *names, uint32_t code, const char *
     if (is_text(text, name))
         return true;
     labels_module(names, code, text);
+    bytes_put_u8(text, '.');
+    labels_brief(names, code, text);
+    if (is_text(text, name))
+        return true;
+    put_stem(recording_text(names, names->codes[code].file), text);
     bytes_put_u8(text, '.');
     labels_brief(names, code, text);
     return is_text(text, name);
