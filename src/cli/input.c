@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/merge.h"
+#include "analyse/rank_times.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/folder.h"
@@ -198,6 +199,8 @@ int input_read_all(int argc, char **argv, struct recording *recording, char **na
         return -1;
     int result =
         paths.count == 1 ? input_read(paths.items[0], recording, err) : read_sum(&paths, recording, err);
+    if (result == 0)
+        result = rank_times_align(recording, err);
     if (result == 0 && name) {
         *name = heading(&paths);
         if (!*name)

@@ -5,6 +5,7 @@
 
 #include "analyse/measure.h"
 #include "analyse/native_stacks.h"
+#include "analyse/rank_times.h"
 #include "base/err.h"
 #include "import/formats.h"
 #include "store/call_events.h"
@@ -68,7 +69,8 @@ static void clear_row(struct opened_recording *row)
 static int read_whole(const char *name, const void *data, size_t size, struct recording *recording,
                       struct err *err)
 {
-    if (formats_read(data, size, name, recording, err) == 0 && native_stacks_name(recording, false, err) == 0)
+    if (formats_read(data, size, name, recording, err) == 0 && rank_times_align(recording, err) == 0 &&
+        native_stacks_name(recording, false, err) == 0)
         return 0;
     recording_clear(recording);
     return -1;

@@ -11,6 +11,7 @@
 #include "analyse/mpi_times.h"
 #include "analyse/mpi_waits.h"
 #include "analyse/rank_clocks.h"
+#include "analyse/rank_times.h"
 #include "base/err.h"
 #include "store/mpi_calls.h"
 #include "store/recording.h"
@@ -328,6 +329,33 @@ static void times_by_call_stack_rank_and_pair(void **state)
     recording_clear(&run);
 }
 
+/* All times are on the first rank's clock afterwards, and the waits are the same as before. */
+static void times_are_laid_on_one_clock(void **state)
+{
+    (void)state;
+    const char *const hosts[] = {"a", "b"};
+    struct recording run = make_run(2, hosts);
+    const uint64_t ahead = 1000000 * MS;
+    recording_add_clock(
+        &run, &(struct clock_row){.local_ns = ahead, .reference_ns = 1, .error_ns = 900, .process = 2});
+    add_message(&run, false, 0, 1, 5, 10 * MS, 10 * MS, 11 * MS);
+    add_message(&run, true, 1, 0, 5, ahead + 4 * MS, ahead + 4 * MS, ahead + 12 * MS);
+    recording_add_sample(&run, &(struct sample_row){.time_ns = ahead + 7 * MS, .thread = 2, .count = 1});
+    recording_add_sample(&run, &(struct sample_row){.time_ns = 7 * MS, .thread = 1, .count = 1});
+    struct mpi_waits before = find_waits(&run);
+    assert_int_equal(rank_times_align(&run, NULL), 0);
+    struct mpi_waits after = find_waits(&run);
+    assert_int_equal(run.samples[0].time_ns, 7 * MS + 1);
+    assert_int_equal(run.samples[1].time_ns, 7 * MS);
+    assert_int_equal(run.messages[1].time_ns, 4 * MS + 1);
+    assert_true(before.count == 1 && after.count == 1 && after.error_ns == 900);
+    assert_int_equal(before.rows[0].wait_ns, 6 * MS - 1);
+    assert_int_equal(after.rows[0].wait_ns, 6 * MS - 1);
+    mpi_waits_clear(&before);
+    mpi_waits_clear(&after);
+    recording_clear(&run);
+}
+
 static void nothing_at_all(void **state)
 {
     (void)state;
@@ -354,6 +382,7 @@ int main(void)
         cmocka_unit_test(clocks_by_the_ends_of_collectives),
         cmocka_unit_test(nothing_below_the_error),
         cmocka_unit_test(times_by_call_stack_rank_and_pair),
+        cmocka_unit_test(times_are_laid_on_one_clock),
         cmocka_unit_test(nothing_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
