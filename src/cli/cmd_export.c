@@ -26,7 +26,7 @@ static int check(const struct values *values, const struct conversion *conversio
     if (!conversion->format)
         return err_set(
             err, "export must be told the format: --format html, speedscope, flamegraph, collapsed, chrome, "
-                 "pstats, lprof, tau, ppk, caliper or sonde");
+                 "pstats, lprof, tau, ppk, caliper, otf2 or sonde");
     if (strcmp(output, "-") == 0 && !conversion_is_text(conversion->format) && isatty(STDOUT_FILENO))
         return err_set(err, "%s is not for a terminal; name a file with -o", values->format);
     return 0;
@@ -70,7 +70,7 @@ static const struct option options[] = {
      "Otherwise the suffix of -o decides: .html, .speedscope.json or .json, .svg, .collapsed, .trace.json, "
      ".prof, .lprof, .tau, .ppk, .cali.json, .sonde."},
     {"output", 'o', OPTION_TEXT, "FILE", FIELD(output), NULL,
-     "Write to FILE instead of standard output; for tau the name of a folder."},
+     "Write to FILE instead of standard output; for tau and otf2 the name of a folder."},
     {"What of it", .kind = OPTION_HEADING},
     {"measure", 0, OPTION_CHOICE, "WHAT", FIELD(measure), measure_names, SELECTION_OPTIONS_MEASURE_HELP},
     {"range", 0, OPTION_TEXT, "A,B", FIELD(range), NULL, SELECTION_OPTIONS_RANGE_HELP},
@@ -106,7 +106,8 @@ const struct command command_export = {
         "of rank N: "
         "ParaProf, pprof, Hatchet), ppk (the same in one file, ParaProf's), caliper (split JSON, one row for "
         "each call path and rank: Hatchet, "
-        "Thicket), sonde.\n\n"
+        "Thicket), otf2 (an archive of calls in their order, regions and messages: Vampir, Pipit; needs "
+        "libopen-trace-format2), sonde.\n\n"
         "Samples keep their times in speedscope and chrome: all threads share one axis, and idle time is a "
         "gap. Traced calls are written as stacks weighted by their own time; they have no order in time, "
         "so there is no Chrome trace of them; nor of memory, whose stacks are weighted by bytes or blocks.",

@@ -16,6 +16,7 @@
 #include "export/flamegraph_writer.h"
 #include "export/lprof_writer.h"
 #include "export/mprof_writer.h"
+#include "export/otf2_writer.h"
 #include "export/page_writer.h"
 #include "export/ppk_writer.h"
 #include "export/pstats_writer.h"
@@ -211,6 +212,17 @@ static int put_ppk(struct job *job, struct err *err)
     return ppk_writer_write(job->recording, &job->selection, &job->stream, err);
 }
 
+static int put_otf2(struct job *job, struct err *err)
+{
+    const struct recording *recording = job->recording;
+    if (!recording->call_events_count && !recording->region_events_count && !recording->messages_count &&
+        !recording->collectives_count)
+        return err_set(err,
+                       "%s has nothing with a begin and an end; record with sonde trace --timeline or --mpi",
+                       job->name);
+    return otf2_writer_write(recording, job->folder->temporary, err);
+}
+
 static const struct conversion_format formats_written[] = {
     {"caliper", put_caliper, true, true, false, {".cali.json", ".caliper.json"}},
     {"chrome", put_chrome, true, true, false, {".trace.json", ".chrome.json", ".trace"}},
@@ -225,13 +237,14 @@ static const struct conversion_format formats_written[] = {
     {"mprof", put_mprof, true, false, false, {".dat"}},
     {"ppk", put_ppk, false, true, false, {".ppk"}},
     {"tau", put_tau, false, true, true, {".tau"}},
+    {"otf2", put_otf2, false, true, true, {".otf2"}},
     {"sonde", put_sonde, false, false, false, {".sonde"}},
     {NULL},
 };
 
-const char *const conversion_names[] = {"html",    "speedscope",  "flamegraph", "collapsed", "raw",
-                                        "chrome",  "chrometrace", "pstats",     "lprof",     "mprof",
-                                        "caliper", "tau",         "ppk",        "sonde",     NULL};
+const char *const conversion_names[] = {
+    "html",  "speedscope", "flamegraph", "collapsed", "raw", "chrome", "chrometrace", "pstats",
+    "lprof", "mprof",      "caliper",    "tau",       "ppk", "otf2",   "sonde",       NULL};
 
 /* Also before the number of a rank: "s.lprof12". */
 static bool has_suffix(const char *path, const char *suffix)
