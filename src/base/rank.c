@@ -86,13 +86,15 @@ static int64_t size_of(const struct rank_launcher *launcher, rank_lookup *lookup
 
 struct rank rank_find(rank_lookup *lookup, const void *environment)
 {
+    bool is_single = false; /* so a launcher said: then others must know better */
     for (const struct rank_launcher *row = rank_launchers; row->name; row++) {
         int64_t number = rank_number_of(lookup, environment, row->rank);
         int64_t size = number < 0 ? -1 : size_of(row, lookup, environment);
-        if (number < 0 || (row->needs_size && size <= number) ||
+        if (number < 0 || ((row->needs_size || is_single) && size <= number) ||
             (row->needs_run && !is_set(lookup, environment, row->run[0])))
             continue;
         if (number == 0 && size == 1) {
+            is_single = true;
             if (row->is_final)
                 break;
             continue;

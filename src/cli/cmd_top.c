@@ -225,6 +225,7 @@ static int record(struct topping *topping, struct recorder_result *result, struc
     int outcome = writer ? recorder_run(&options, result, err) : err_set(err, "out of memory");
     if (writer)
         writer_close(writer, NULL); /* a watcher that has gone has told why */
+    recorder_release_signals(result);
     bytes_clear(&settings);
     return outcome;
 }

@@ -31,6 +31,26 @@ struct dumped_list {
     size_t count;
 };
 
+static void name_of(uint32_t pid, char *name, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", pid);
+    FILE *stream = fopen(path, "re");
+    name[0] = '\0';
+    if (stream && fgets(name, (int)size, stream))
+        name[strcspn(name, "\n")] = '\0';
+    if (stream)
+        fclose(stream);
+}
+
+/* It shares the memory of the program that is recorded, and looks like it. */
+static bool is_sampler(uint32_t pid)
+{
+    char name[64];
+    name_of(pid, name, sizeof name);
+    return strcmp(name, "sonde-sampler") == 0;
+}
+
 /* What is no Python is passed over; what has ended meanwhile is not missed. */
 static int read_all(const struct rank_processes *processes, const struct dump_reader_options *reading,
                     struct dumped_list *list, struct err *err)
@@ -42,6 +62,8 @@ static int read_all(const struct rank_processes *processes, const struct dump_re
         struct dumped *dumped = &list->items[list->count];
         struct err inner = {0};
         uint32_t pid = processes->items[i].pid;
+        if (is_sampler(pid))
+            continue;
         dumped->process = processes->items[i];
         int result = dump_reader_process(pid, reading, &dumped->dump, &inner);
         if (result == 0) {
@@ -93,18 +115,6 @@ static size_t run_size(const struct dumped_list *list, size_t first)
     while (end < list->count && list->items[end].process.launcher == list->items[first].process.launcher)
         end++;
     return end - first;
-}
-
-static void name_of(uint32_t pid, char *name, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", pid);
-    FILE *stream = fopen(path, "re");
-    name[0] = '\0';
-    if (stream && fgets(name, (int)size, stream))
-        name[strcspn(name, "\n")] = '\0';
-    if (stream)
-        fclose(stream);
 }
 
 static int add_stacks(const struct dumped *items, size_t count, bool full_filenames,

@@ -33,14 +33,17 @@ unsigned message_columns(FILE *stream)
     return value > 0 && value < 10000 ? (unsigned)value : 80;
 }
 
-/* Results printed so far come first when both streams go to one place. */
+/* Results printed so far come first when both streams go to one place. A line is one write: several ranks speak into the
+ * same pipe. */
 static void say(const char *color, const char *label, const char *format, va_list args)
 {
     fflush(stdout);
     bool colored = message_has_color(stderr);
-    fprintf(stderr, "sonde: %s%s%s", colored ? color : "", label, colored ? PLAIN : "");
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char *text;
+    if (vasprintf(&text, format, args) < 0)
+        return;
+    fprintf(stderr, "sonde: %s%s%s%s\n", colored ? color : "", label, colored ? PLAIN : "", text);
+    free(text);
 }
 
 static void say_failure(const char *format, ...)

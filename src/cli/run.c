@@ -23,6 +23,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/rank_guard.h"
 #include "cli/rank_summary.h"
 #include "cli/ranks_option.h"
 #include "cli/recording_file.h"
@@ -46,6 +47,7 @@ struct making {
     const struct run_options *options;
     struct output_context context;
     struct run_ranks ranks;
+    pid_t group; /* the process group of the program; 0 = ours */
     struct installation installation;
     struct target target;
     struct bytes marks; /* lines for the session */
@@ -445,6 +447,7 @@ static void finish(struct making *making, struct run *run)
     uint32_t rank = writer_rank(making->writer);
     int result = writer_close(making->writer, &err);
     making->writer = NULL;
+    recorder_release_signals(&making->recorded);
     take_rank(making, rank);
     bool plain = recording_file_is_plain(&making->file);
     if (result == 0 && making->options->finalize && run->recorded && plain)
@@ -572,6 +575,7 @@ static int record(struct making *making, struct err *err)
         .refused = run_tell_refusal,
         .duration_ns = making->options->duration_ns,
         .hot = making->options->hot,
+        .group = making->group,
         .ends_at_interrupt = making->options->rate_hz > 0,
         .context = making,
         .progress = making->options->rate_hz && progress_is_wanted() ? tell_progress : NULL,
@@ -583,6 +587,7 @@ static int record(struct making *making, struct err *err)
     bytes_clear(&settings);
     if (outcome == 0 && !making->closed)
         close_run(making, false);
+    recorder_release_signals(&making->recorded); /* also of a run that was closed before its program ended */
     making->run->status = making->recorded.status;
     if (outcome == 0)
         live_view_linger(&making->live);
@@ -650,6 +655,8 @@ int run_command(const struct run_options *options, run_close *close, const void 
         return message_fail(&err);
     if (!is_wanted && rank != RANK_NONE && !options->target.pid)
         return ranks_option_run_plainly(&options->target);
+    if (rank != RANK_NONE && !options->target.pid && !isatty(STDIN_FILENO))
+        making.group = rank_guard_start();
     if (record_run(&making, &err) < 0)
         return message_fail(&err);
     int code = making.code ? making.code : run.failed ? MESSAGE_EXIT_MISTAKE : run_exit_as(run.status);

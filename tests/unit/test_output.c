@@ -281,6 +281,9 @@ static void test_order_of_launchers(void **state)
     const char *const switched_off[] = {"SONDE_RANK", "0",        "SONDE_SIZE", "1", "PMI_RANK",
                                         "1",          "PMI_SIZE", "2",          NULL};
     assert_int_equal(found(switched_off).number, RANK_NONE);
+    const char *const mpirun_of_one[] = {
+        "OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "1", "PMIX_RANK", "0", NULL};
+    assert_int_equal(found(mpirun_of_one).number, RANK_NONE);
     const char *const above_size[] = {"PMI_RANK", "5", "PMI_SIZE", "2", NULL};
     assert_int_equal(found(above_size).number, 5);
     assert_int_equal(found(above_size).size, 0);

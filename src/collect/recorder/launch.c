@@ -33,6 +33,8 @@ static int set_environment(const struct launch *launch)
 
 static _Noreturn void become_target(const struct launch *launch, int report)
 {
+    if (launch->group)
+        setpgid(0, launch->group);
     unsetenv("SONDE_PYTHON");
     unsetenv("SONDE_PYTHON_FLAGS");
     if (!launch->settings || set_environment(launch) == 0) {

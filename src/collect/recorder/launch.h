@@ -15,6 +15,7 @@ struct launch {
     const char *agent;    /* path of the agent */
     const char *heap;     /* path of what counts allocations; NULL = they are not counted */
     const char *settings; /* text of the session variable; the target's pid is added. NULL = no session */
+    pid_t group;          /* the process group that the target joins; 0 = ours */
     const sigset_t *mask; /* the signal mask that the target gets */
     const struct sigaction *child_action; /* what SIGCHLD does there at first: it may be ignored */
 };

@@ -592,5 +592,17 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
     hot_functions_clear(&recorder.hot);
     native_files_clear(&recorder.native_files);
     signals_close(&recorder.signals);
+    result->holds_signals = recorder.signals.is_blocking;
+    result->old_mask = recorder.signals.old_mask;
     return outcome;
+}
+
+void recorder_release_signals(struct recorder_result *result)
+{
+    if (!result->holds_signals)
+        return;
+    if (WIFSIGNALED(result->status) && WTERMSIG(result->status) != SIGINT)
+        signal(WTERMSIG(result->status), SIG_IGN);
+    sigprocmask(SIG_SETMASK, &result->old_mask, NULL);
+    result->holds_signals = false;
 }

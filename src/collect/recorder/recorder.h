@@ -6,8 +6,10 @@
 #ifndef SONDE_COLLECT_RECORDER_RECORDER_H
 #define SONDE_COLLECT_RECORDER_RECORDER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collect/recorder/followed.h"
 #include "collect/recorder/mark_rows.h"
@@ -42,6 +44,7 @@ struct recorder_options {
     void (*refused)(uint64_t pid, bool is_target, const char *why);
     uint32_t hot;           /* lines are timed of so many functions that samples find; 0 = of none */
     uint64_t duration_ns;   /* sampling ends so long after it began; 0 = with the program */
+    pid_t group;            /* the process group that the target joins; 0 = it has ours */
     bool ends_at_interrupt; /* sampling ends at SIGINT, which the program gets as well */
     uint64_t checkpoint_ns; /* between two checkpoints; 0 = at doubling intervals */
     void *context;          /* for what follows; each may be NULL */
@@ -70,9 +73,15 @@ struct recorder_result {
     uint64_t targets_found; /* bit i: the session's line target i meant a function that was called */
     struct mark_rows marks;
     bool target_refused; /* the target itself cannot be recorded and was not run */
+    bool holds_signals;  /* until recorder_release_signals */
+    sigset_t old_mask;
 };
 
-/* 0 when the target ran, whatever became of it; -1 when it could not be started. */
+/* 0 when the target ran, whatever became of it; -1 when it could not be started. Signals that would end this process
+ * are held back from then on: a launcher that ends a run sends them more than once, and the file is not closed yet. */
 int recorder_run(const struct recorder_options *options, struct recorder_result *result, struct err *err);
+/* The file is whole. The signal that the target died of is not let in any more (but for Ctrl-C): whoever exits as the
+ * target did dies of it in the end. Does nothing the second time. */
+void recorder_release_signals(struct recorder_result *result);
 
 #endif

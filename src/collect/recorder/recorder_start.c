@@ -68,6 +68,7 @@ static int launch_target(struct recorder *recorder, struct bytes *settings, stru
                                   .agent = recorder->options->agent,
                                   .heap = recorder->options->heap,
                                   .settings = (char *)settings->data,
+                                  .group = recorder->options->group,
                                   .mask = &recorder->signals.old_mask,
                                   .child_action = &recorder->signals.old_child_action};
     recorder->start = clock_read_pair(clock_has_counter());
@@ -111,7 +112,7 @@ static int start_observed(struct recorder *recorder, struct err *err)
 int recorder_start(struct recorder *recorder, struct err *err)
 {
     char name[64];
-    if (signals_open(&recorder->signals, err) < 0)
+    if (signals_open(&recorder->signals, recorder->options->group, err) < 0)
         return -1;
     if (recorder->options->observe)
         return start_observed(recorder, err);

@@ -8,7 +8,7 @@
 static const int handled[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,  SIGUSR2,
                               SIGXCPU, SIGALRM, SIGPROF, SIGIO,  SIGPWR,  SIGVTALRM};
 
-int signals_open(struct signals *signals, struct err *err)
+int signals_open(struct signals *signals, pid_t group, struct err *err)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -17,11 +17,12 @@ int signals_open(struct signals *signals, struct err *err)
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
         sigaddset(&set, number);
     sigprocmask(SIG_BLOCK, &set, &signals->old_mask);
+    signals->is_blocking = true;
     /* Whoever started us may ignore SIGCHLD: the end of a child would then never be heard of. That a thread which we
      * hold has stopped is none. */
     const struct sigaction usual = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
     sigaction(SIGCHLD, &usual, &signals->old_child_action);
-    witness_open(&signals->witness, &set);
+    witness_open(&signals->witness, &set, group);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd >= 0 ? 0 : err_set_errno(err, "cannot watch signals");
 }
@@ -42,5 +43,4 @@ void signals_close(struct signals *signals)
         close(signals->fd);
     signals->fd = -1;
     witness_close(&signals->witness);
-    sigprocmask(SIG_SETMASK, &signals->old_mask, NULL);
 }

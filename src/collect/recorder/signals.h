@@ -15,12 +15,14 @@ struct err;
 
 struct signals {
     int fd;
+    bool is_blocking;                  /* they are blocked, and stay so when this is closed */
     sigset_t old_mask;                 /* that the target is to have, as it is to have */
     struct sigaction old_child_action; /* what SIGCHLD did before */
     struct witness witness;
 };
 
-int signals_open(struct signals *signals, struct err *err);
+/* `group`: the target's process group, when it is not ours; else 0. */
+int signals_open(struct signals *signals, pid_t group, struct err *err);
 /* The next one; false when none is there. */
 bool signals_take(struct signals *signals, struct signalfd_siginfo *info);
 /* Whether the target has it already: what the terminal sends goes to the whole foreground group; what somebody sends to

@@ -23,7 +23,7 @@ static _Noreturn void report(const sigset_t *signals, int reports, pid_t recorde
     _exit(0);
 }
 
-void witness_open(struct witness *witness, const sigset_t *signals)
+void witness_open(struct witness *witness, const sigset_t *signals, pid_t group)
 {
     *witness = (struct witness){.reports = -1};
     int ends[2];
@@ -43,6 +43,8 @@ void witness_open(struct witness *witness, const sigset_t *signals)
         close(ends[0]);
         return;
     }
+    if (group)
+        setpgid(pid, group);
     *witness = (struct witness){.pid = pid, .reports = ends[0]};
 }
 

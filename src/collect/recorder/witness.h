@@ -3,7 +3,7 @@
  * (kill -TERM -PGID, scancel, a batch system's time limit), or to the recorder alone, for the target's sake. Only
  * the latter is passed on: a program must not get a signal twice.
  *
- * It is a small process in the same group that waits for signals and reports their numbers. It dies with the
+ * It is a small process in the target's group that waits for signals and reports their numbers. It dies with the
  * recorder.
  */
 #ifndef SONDE_COLLECT_RECORDER_WITNESS_H
@@ -19,8 +19,9 @@ struct witness {
     bool seen[65];
 };
 
-/* Starts it with these signals, which must be blocked already. Without one, things go on. */
-void witness_open(struct witness *witness, const sigset_t *signals);
+/* Starts it with these signals, which must be blocked already, in that process group (0 = ours). Without one, things go
+ * on. */
+void witness_open(struct witness *witness, const sigset_t *signals, pid_t group);
 void witness_close(struct witness *witness);
 
 /* Whether the signal, which the recorder has just got, came to the witness too. Waits a moment for its word. */
