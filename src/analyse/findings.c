@@ -208,8 +208,7 @@ static int look_at_time(const struct recording *recording, const struct selectio
     return result;
 }
 
-/* Whatever is selected: who waits for whom is about the run as a whole. */
-static int look_at_mpi(const struct recording *recording, struct findings *findings, struct err *err)
+int findings_add_mpi(struct findings *findings, const struct recording *recording, struct err *err)
 {
     struct mpi_suspects suspects;
     if (!mpi_suspects_has(recording))
@@ -237,7 +236,7 @@ int findings_build_from(const struct recording *recording, const struct selectio
                         struct err *err)
 {
     *findings = (struct findings){0};
-    int result = look_at_mpi(recording, findings, err);
+    int result = findings_add_mpi(findings, recording, err);
     if (result == 0)
         result = measure_is_memory(functions->measure)
                      ? look_at_memory(recording, selection, findings, err)

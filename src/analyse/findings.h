@@ -37,6 +37,8 @@ int findings_build_from(const struct recording *recording, const struct selectio
 /* For those who look at something else: one more. Takes what `text` holds, also when it fails (memory ran out). */
 int findings_add(struct findings *findings, const char *topic, uint32_t code, double share,
                  struct bytes *text);
+/* Who waits for whom, where MPI's calls were recorded; whatever is selected, as it is about the run as a whole. */
+int findings_add_mpi(struct findings *findings, const struct recording *recording, struct err *err);
 void findings_clear(struct findings *findings);
 
 #endif

@@ -282,6 +282,19 @@ static int whole_of(const struct telling *telling, struct rank_stats *whole)
     return values ? 0 : -1;
 }
 
+/* Its functions are not those of the table. */
+static int add_mpi(const struct telling *telling, struct err *err)
+{
+    uint32_t before = telling->findings->count;
+    if (!telling->table->mpi)
+        return 0;
+    if (findings_add_mpi(telling->findings, telling->table->mpi, err) < 0)
+        return -1;
+    for (uint32_t i = before; i < telling->findings->count; i++)
+        telling->findings->rows[i].code = 0;
+    return 0;
+}
+
 static int tell_all(const struct telling *telling, struct err *err)
 {
     struct rank_stats whole;
@@ -291,8 +304,8 @@ static int tell_all(const struct telling *telling, struct err *err)
     if (rank_stories_find(telling->table, whole.max, &stories, err) < 0)
         return -1;
     return add_stories(telling, &stories, whole.max) == 0 && add_whole(telling, &whole, stories.count) == 0 &&
-                   add_missing(telling) == 0 && add_unread(telling) == 0 && add_problems(telling) == 0 &&
-                   add_ends(telling) == 0
+                   add_mpi(telling, err) == 0 && add_missing(telling) == 0 && add_unread(telling) == 0 &&
+                   add_problems(telling) == 0 && add_ends(telling) == 0
                ? 0
                : -1;
 }

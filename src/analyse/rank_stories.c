@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "analyse/own_code.h"
+#include "analyse/rank_sums.h"
 #include "base/err.h"
 
 #define CANDIDATES_MAX  200
 #define GROUPS_MAX      40
-#define ALIKE           0.9 /* correlation */
-#define MANY            0.1 /* of the ranks */
-#define SAMPLES_CERTAIN 10  /* where so many are expected, none at all is no chance: e^-10 */
+#define PARTS_MAX       8
+#define SLACK           0.05 /* of the mean: what clocks may be wrong by */
+#define ALIKE           0.9  /* correlation */
+#define MANY            0.1  /* of the ranks */
+#define SAMPLES_CERTAIN 10   /* where so many are expected, none at all is no chance: e^-10 */
 
 struct candidate {
     uint32_t code;
@@ -69,8 +72,8 @@ static int find_candidates(struct search *search, double busiest, struct err *er
     for (uint32_t code = 1; code < table->names.codes_count; code++) {
         struct candidate row = {.code = code,
                                 .stats = rank_stats_of(table, &table->functions[code], RANK_USEFUL)};
-        if (!is_module_body(&table->names, code) && row.stats.imbalance > 0 &&
-            row.stats.imbalance >= RANK_STORIES_SHARE * busiest &&
+        if (!is_module_body(&table->names, code) && !rank_sums_is_mpi(&table->names, code) &&
+            row.stats.imbalance > 0 && row.stats.imbalance >= RANK_STORIES_SHARE * busiest &&
             row.stats.imbalance_share >= RANK_STORIES_IMBALANCE &&
             row.stats.imbalance > rank_stories_noise(table, row.stats.mean))
             search->rows[search->count++] = row;
@@ -171,43 +174,57 @@ static double product(const double *a, const double *b, uint32_t count)
     return sum;
 }
 
-/* Takes away from `rest` whatever of the groups makes it smallest, again and again; how much is left of its square. */
-static double take_away(const struct search *search, const struct group *groups, uint32_t count,
-                        double largest_sum, double *rest)
+/* Functions that may be the parts of another one. */
+struct parts {
+    uint32_t rows[PARTS_MAX];
+    uint32_t count;
+};
+
+static struct parts inner_of(const struct search *search, const struct group *groups, uint32_t count,
+                             uint32_t at)
 {
-    uint32_t ranks = search->table->rank_count;
-    double left = product(rest, rest, ranks);
-    for (uint32_t round = 0; round < count; round++) {
-        const double *best = NULL;
-        double best_left = left;
-        for (uint32_t i = 0; i < count; i++) {
-            const double *spread = spread_of(search, groups[i].named);
-            double after = left - 2 * product(rest, spread, ranks) + product(spread, spread, ranks);
-            bool is_inner = groups[i].is_own && search->rows[groups[i].named].stats.sum < largest_sum;
-            if (is_inner && after < best_left) {
-                best = spread;
-                best_left = after;
-            }
-        }
-        if (!best)
-            return left;
-        for (uint32_t i = 0; i < ranks; i++)
-            rest[i] -= best[i];
-        left = product(rest, rest, ranks);
-    }
-    return left;
+    struct parts parts = {0};
+    for (uint32_t i = 0; i < count && parts.count < PARTS_MAX; i++)
+        if (groups[i].is_own &&
+            search->rows[groups[i].named].stats.sum < search->rows[groups[at].named].stats.sum)
+            parts.rows[parts.count++] = groups[i].named;
+    return parts;
 }
 
-/* Whether functions of the user's own that take less tell all of it between them. */
+/* Adds a row's amounts (which are its mean and its spread) to those of `rest`, or takes them away. */
+static void add_amounts(const struct search *search, uint32_t row, double sign, double *rest)
+{
+    const double *spread = spread_of(search, row);
+    for (uint32_t i = 0; i < search->table->rank_count; i++)
+        rest[i] += sign * (spread[i] + search->rows[row].stats.mean);
+}
+
+/* Whether what is left is no less than nothing on any rank, as it must be of parts, and spread alike. */
+static bool is_even(const double *rest, uint32_t count, const struct rank_stats *whole)
+{
+    struct rank_stats stats = rank_stats_of_reals(rest, count);
+    return stats.min >= -SLACK * whole->mean &&
+           stats.deviation * stats.deviation <= RANK_STORIES_LIKE * whole->deviation * whole->deviation;
+}
+
+/* Whether some functions of the user's own that take less tell all of it between them: tries all sets of them, each of
+ * which differs from the one before by a single function. */
 static bool is_sum(const struct search *search, const struct group *groups, uint32_t count, uint32_t at,
                    double *rest)
 {
-    uint32_t ranks = search->table->rank_count;
-    const double *spread = spread_of(search, groups[at].named);
-    memcpy(rest, spread, ranks * sizeof *rest);
-    double whole = product(spread, spread, ranks);
-    double left = take_away(search, groups, count, search->rows[groups[at].named].stats.sum, rest);
-    return left <= RANK_STORIES_LIKE * whole;
+    struct parts parts = inner_of(search, groups, count, at);
+    uint32_t taken = 0;
+    memset(rest, 0, search->table->rank_count * sizeof *rest);
+    add_amounts(search, groups[at].named, 1, rest);
+    for (uint32_t set = 1; set < 1u << parts.count; set++) {
+        uint32_t changed = (uint32_t)__builtin_ctz(set);
+        bool was_taken = taken & 1u << changed;
+        add_amounts(search, parts.rows[changed], was_taken ? 1 : -1, rest);
+        taken ^= 1u << changed;
+        if (is_even(rest, search->table->rank_count, &search->rows[groups[at].named].stats))
+            return true;
+    }
+    return false;
 }
 
 /* Whether it is of a library, and goes with a function of the user's own. */
@@ -248,9 +265,9 @@ static int compare_stories(const void *one, const void *other)
 
 /* The user's own, or those of libraries. */
 static void tell_some(const struct search *search, const struct group *groups, uint32_t count, bool own,
-                      double *rest, struct rank_stories *stories)
+                      double *rest, uint32_t most, struct rank_stories *stories)
 {
-    for (uint32_t i = 0; i < count && stories->count < RANK_STORIES_MAX; i++) {
+    for (uint32_t i = 0; i < count && stories->count < most; i++) {
         const struct candidate *row = &search->rows[groups[i].named];
         if (groups[i].is_own != own || is_sum(search, groups, count, i, rest) ||
             is_part(search, groups, count, i))
@@ -267,8 +284,9 @@ static int tell(struct search *search, struct rank_stories *stories, struct err 
     double *rest = malloc(search->table->rank_count * sizeof *rest);
     if (!rest)
         return err_set(err, "not enough memory for the findings");
-    tell_some(search, groups, count, true, rest, stories);
-    tell_some(search, groups, count, false, rest, stories);
+    tell_some(search, groups, count, true, rest, RANK_STORIES_MAX, stories);
+    uint32_t most = stories->count ? stories->count + 1 : RANK_STORIES_MAX;
+    tell_some(search, groups, count, false, rest, most < RANK_STORIES_MAX ? most : RANK_STORIES_MAX, stories);
     free(rest);
     qsort(stories->rows, stories->count, sizeof *stories->rows, compare_stories);
     return 0;

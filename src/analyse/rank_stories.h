@@ -9,8 +9,8 @@
  *
  * A caller and what it calls are spread over the ranks alike and tell the same story: where the spread of one differs from
  * that of the other by less than RANK_STORIES_LIKE of its square, the innermost function of the user's own is named. What
- * is the sum of other stories of the user's own code is not told again, nor what a library does for one of them; of what
- * is left, libraries' come where there is room.
+ * is the sum of other stories of the user's own code is not told again, nor what a library does for one of them. Beside
+ * stories of the user's own code one of a library's is told at most.
  */
 #ifndef SONDE_ANALYSE_RANK_STORIES_H
 #define SONDE_ANALYSE_RANK_STORIES_H

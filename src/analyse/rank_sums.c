@@ -132,19 +132,22 @@ static void carry_paths(struct sums *sums)
     }
 }
 
-/* mpi4py's own functions, and those of MPI's libraries where native frames are known. */
-static bool is_mpi(struct sums *sums, uint32_t code)
+bool rank_sums_is_mpi(const struct recording *recording, uint32_t code)
 {
-    if (sums->is_mpi[code])
-        return sums->is_mpi[code] > 0;
     struct bytes module = {0};
-    labels_module(sums->from, code, &module);
+    labels_module(recording, code, &module);
     bytes_put_u8(&module, 0);
     const char *name = module.failed ? "" : (const char *)module.data;
     bool found = strncmp(name, "mpi4py.", 7) == 0 || strncmp(name, "libmpi", 6) == 0;
-    sums->is_mpi[code] = found ? 1 : -1;
     bytes_clear(&module);
     return found;
+}
+
+static bool is_mpi(struct sums *sums, uint32_t code)
+{
+    if (!sums->is_mpi[code])
+        sums->is_mpi[code] = rank_sums_is_mpi(sums->from, code) ? 1 : -1;
+    return sums->is_mpi[code] > 0;
 }
 
 /* ---- one rank's sums ---- */

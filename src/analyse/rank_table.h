@@ -78,7 +78,9 @@ struct rank_table {
     char **unread;        /* files that were not, and why, in words */
     uint32_t unread_count;
     bool mpi_is_measured; /* call by call (--mpi); else frames of mpi4py and of MPI's libraries tell */
-    bool has_mpi;         /* either way */
+    const struct recording
+        *mpi;     /* what the ranks did with one another; borrowed; NULL = findings are silent about it */
+    bool has_mpi; /* either way */
 
     struct map places;       /* number → place in `ranks` */
     struct strings identity; /* what makes a function itself → code of `names` */

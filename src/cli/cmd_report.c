@@ -7,6 +7,8 @@
 
 #include "analyse/functions.h"
 #include "analyse/line_table.h"
+#include "analyse/merge.h"
+#include "analyse/mpi_suspects.h"
 #include "analyse/native_stacks.h"
 #include "analyse/rank_owners.h"
 #include "analyse/rank_table.h"
@@ -394,7 +396,8 @@ static bool are_of_counters(const struct input_paths *paths)
 
 /* ---- runs with ranks ---- */
 
-#define NO_RANKS 1
+#define NO_RANKS       1
+#define MPI_EVENTS_MAX 10000000
 
 static bool wants_ranks(const struct values *values)
 {
@@ -429,8 +432,19 @@ static int add_recording(const struct values *values, struct recording *recordin
     return rank_table_add(table, recording, &selection, err);
 }
 
+/* What findings say of MPI needs the events of all ranks; of too many of them they are silent. */
+static int add_mpi(struct recording *recording, struct merge *mpi, struct err *err)
+{
+    uint64_t events = (uint64_t)mpi->result.messages_count + mpi->result.collectives_count;
+    if (!mpi_suspects_has(recording) || events > MPI_EVENTS_MAX)
+        return 0;
+    report_mpi_strip(recording);
+    return merge_add(mpi, recording, err);
+}
+
 /* A file that cannot be read costs itself only, and so does one of no rank among others. */
-static int add_file(const struct values *values, const char *path, struct rank_table *table, struct err *err)
+static int add_file(const struct values *values, const char *path, struct rank_table *table,
+                    struct merge *mpi, struct err *err)
 {
     struct recording recording = {0};
     struct err why = {0};
@@ -438,8 +452,10 @@ static int add_file(const struct values *values, const char *path, struct rank_t
     bool is_ranked = result == 0 && is_of_ranks(values, &recording);
     if (result == 0 && !is_ranked)
         err_set(&why, "%s: it is of no rank", path);
-    if (is_ranked)
-        result = add_recording(values, &recording, table, err);
+    if (is_ranked && add_recording(values, &recording, table, err) == 0)
+        result = add_mpi(&recording, mpi, err);
+    else if (is_ranked)
+        result = -1;
     else if (result == 0 && !table->rank_count)
         result = NO_RANKS;
     else
@@ -473,6 +489,7 @@ static int report_ranks(const struct values *values, struct recording *recording
     if (!is_of_ranks(values, recording) || rank_owners_only(recording) != RANK_NONE)
         return NO_RANKS;
     int result = add_recording(values, recording, &table, err);
+    table.mpi = recording;
     if (result == 0)
         result = put_ranks(values, &table, name, out, err);
     rank_table_clear(&table);
@@ -484,11 +501,18 @@ static int report_rank_files(const struct values *values, const struct input_pat
                              struct bytes *out, struct err *err)
 {
     struct rank_table table = {0};
+    struct merge merge = {0};
+    struct recording mpi = {0};
     int result = 0;
     for (size_t i = 0; i < paths->count && result == 0; i++)
-        result = add_file(values, paths->items[i], &table, err);
+        result = add_file(values, paths->items[i], &table, &merge, err);
+    if (result == 0 && merge.added)
+        result = merge_take(&merge, &mpi, err);
+    table.mpi = mpi_suspects_has(&mpi) ? &mpi : NULL;
     if (result == 0)
         result = put_ranks(values, &table, name, out, err);
+    merge_clear(&merge);
+    recording_clear(&mpi);
     rank_table_clear(&table);
     return result;
 }

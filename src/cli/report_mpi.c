@@ -18,8 +18,7 @@
 /* In the order of enum mpi_table. */
 const char *const report_mpi_tables[] = {"all", "calls", "paths", "waits", "messages", "ranks", NULL};
 
-/* Everything but what ranks did with one another, and where, is left behind: a run of many ranks may not fit otherwise. */
-static void strip(struct recording *recording)
+void report_mpi_strip(struct recording *recording)
 {
     recording->calls_count = recording->lines_count = recording->samples_count = 0;
     recording->series_count = recording->region_events_count = recording->marks_count = 0;
@@ -36,7 +35,7 @@ static int read_ranks(int argc, char **argv, struct recording *run, struct err *
     for (size_t i = 0; i < paths.count && result == 0; i++) {
         struct recording recording = {0};
         result = input_read(paths.items[i], &recording, err);
-        strip(&recording);
+        report_mpi_strip(&recording);
         if (result == 0)
             result = merge_add(&merge, &recording, err);
         recording_clear(&recording);

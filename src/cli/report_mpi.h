@@ -7,6 +7,7 @@
 
 struct bytes;
 struct err;
+struct recording;
 struct terminal;
 
 extern const char *const report_mpi_tables[]; /* "all", "calls", ...; ends with NULL */
@@ -21,5 +22,7 @@ struct report_mpi {
 /* The files are those of all ranks, or one that they were merged into. */
 int report_mpi_put(const struct report_mpi *report, int argc, char **argv, struct bytes *out,
                    struct err *err);
+/* Everything but what ranks did with one another, and where, is left behind: a run of many ranks may not fit otherwise. */
+void report_mpi_strip(struct recording *recording);
 
 #endif

@@ -1,4 +1,4 @@
-"""The report of a run with many ranks, under a real mpirun: who does nothing, who too much, who is missing."""
+"""The report of a run with many ranks, under a real mpirun: who does nothing, who too much, who is lost."""
 
 import csv
 import io
