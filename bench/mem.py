@@ -19,7 +19,7 @@ DEPTHS = {5: 0.15, 30: 0.15, 100: 0.3}  # the largest part of memray's extra tim
 NATIVE_RATIO = 0.4
 PROGRAMS = ["json", "pickle", "words", "tree", "numpy"]
 SMALLEST_SPEED = 0.97
-BLOCKS = 5 * 20000  # of one run of mem_work.py
+BLOCKS = 50 * 2000  # of one run of mem_work.py
 
 
 class Bench:

@@ -93,7 +93,7 @@ static inline bool heap_blocks_put(uint64_t address, uint64_t entry)
     if (__builtin_expect(!leaf, 0) && !(leaf = heap_blocks_make_leaf(address)))
         return false;
     uint64_t *large = heap_blocks_large_of(leaf, address);
-    if (heap_blocks_size(entry) >> HEAP_BLOCKS_LARGE_BITS) {
+    if (__builtin_expect(heap_blocks_size(entry) >> HEAP_BLOCKS_LARGE_BITS, 1)) {
         __atomic_store_n(large, entry | heap_blocks_offset(address), __ATOMIC_RELAXED);
         return true;
     }

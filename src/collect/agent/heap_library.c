@@ -52,13 +52,13 @@ static int start_tracker(struct heap_area *area, const struct heap_settings *set
     return heap_counting_start(area, settings, settings->python_allocators ? 4 : heap_wrappers_shift());
 }
 
-/* In an interpreter that runs already. */
 /* Of a program that was not started to be counted: its children are not. */
 static void fork_of_other(void)
 {
     heap_counting_after_fork(NULL);
 }
 
+/* In an interpreter that runs already. */
 static int start(struct heap_area *area, const struct heap_settings *settings)
 {
     if (start_tracker(area, settings) < 0)

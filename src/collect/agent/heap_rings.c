@@ -1,5 +1,6 @@
 #include "collect/agent/heap_rings.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -29,8 +30,10 @@ static bool wait_for_room(struct heap_thread_row *row)
     const struct timespec wait = {.tv_nsec = WAIT_NS};
     if (row->given_up_at && row->given_up_at == row->taken + 1)
         return false;
+    int saved = errno;
     for (int waits = 0; waits < WAITS_MAX && is_full(row); waits++)
         syscall(SYS_nanosleep, &wait, NULL);
+    errno = saved;
     row->given_up_at = is_full(row) ? row->taken + 1 : 0;
     return !row->given_up_at;
 }

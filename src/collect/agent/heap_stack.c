@@ -4,14 +4,15 @@
 #include "collect/agent/heap_area.h"
 #include "collect/agent/stack_sample.h"
 
-#define LIKELY(condition) __builtin_expect((condition), 1)
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* f_trace_lines as a call sets it, and marked: the interpreter only asks whether it is 0. */
 #define UNMARKED 1u
 #define MARKED   3u
 #define BROKEN   UINT32_MAX
 /* The innermost frames, whose calls are short: to compare them costs less than to mark them again and again. */
-#define FLEETING 4u
+#define FLEETING 2u
 
 /* How far before f_lasti it lies. */
 static uint32_t mark_distance(const struct layout *layout)
@@ -225,14 +226,25 @@ walk(struct heap_stack *stack, const struct heap_stack_reader *reader, uint64_t 
     return stack->frames[stack->depth - 1].node;
 }
 
-/* The stack is that of the last walk, given that its innermost frame is. */
+/* The stack is that of the last walk, given that its innermost frame is: as find_marked_change, but over at the first
+ * difference. */
 static inline bool is_last_marked(const struct heap_stack *stack, const struct heap_stack_reader *reader,
                                   uint32_t depth)
 {
-    uint32_t known = 0;
-    if (find_marked_change(stack, reader, depth - 1, &known) != depth)
-        return false;
-    mark_from(stack, reader, known);
+    uint32_t place = depth - 1;
+    for (const struct heap_stack_frame *frame = &stack->frames[place];; frame--, place--) {
+        if (UNLIKELY(has_moved(reader, frame)))
+            return false;
+        if (place + FLEETING < depth && LIKELY(is_marked(reader, frame->frame))) {
+            mark_from(stack, reader, place + 1);
+            return true;
+        }
+        if (UNLIKELY(word_at(frame->frame + reader->previous) != (place ? frame[-1].frame : 0)))
+            return false;
+        if (!place)
+            break;
+    }
+    mark_from(stack, reader, 0);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "collect/agent/heap_thread.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static struct heap_thread *make_thread(void)
     struct heap_thread *thread = own_memory_map(sizeof *thread);
     if (!thread)
         return NULL;
+    thread->error = &errno;
     thread->generation = heap_counting.generation;
     thread->random = clock_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)&heap_thread_current;
     thread->random += !thread->random;
@@ -114,6 +116,7 @@ struct heap_thread *heap_thread_enter(void)
         heap_tracker_countdown = INT64_MAX;
     if (heap_counting.never || entering || (!heap_counting.area && !heap_counting.open))
         return NULL;
+    int saved = errno;
     entering = true;
     if (heap_thread_current) {
         pthread_setspecific(key, NULL);
@@ -123,6 +126,7 @@ struct heap_thread *heap_thread_enter(void)
     if (heap_counting.area || heap_counting_open())
         heap_thread_current = make_thread();
     entering = false;
+    errno = saved;
     if (heap_thread_current && heap_counting.settings.sample_bytes)
         heap_tracker_countdown = heap_thread_draw_countdown(heap_thread_current);
     return heap_thread_current;

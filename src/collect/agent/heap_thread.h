@@ -19,6 +19,7 @@ enum { HEAP_THREAD_NAME_TRIES = 32 }; /* new stacks of a thread, at which its na
 
 struct heap_thread {
     struct heap_thread_row *row;
+    int *error; /* where its errno lies */
     uint32_t number, root;
     uint32_t generation;              /* of the counting, when this was made */
     uint32_t rounds;                  /* that its end was told */

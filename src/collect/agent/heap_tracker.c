@@ -14,7 +14,8 @@
 #include "collect/agent/heap_thread.h"
 #include "collect/agent/heap_tree.h"
 
-#define LIKELY(condition) __builtin_expect((condition), 1)
+#define LIKELY(condition)   __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 HEAP_TRACKER_TLS int64_t heap_tracker_countdown;
 HEAP_TRACKER_TLS uint32_t heap_tracker_nested;
@@ -43,7 +44,7 @@ static inline struct weight weigh(uint64_t bytes)
 /* Before a record changes for the first time since the peak: what was alive then. */
 static inline void save_peak(struct heap_record *record, uint64_t epoch)
 {
-    if (record->epoch == epoch)
+    if (LIKELY(record->epoch == epoch))
         return;
     record->peak_bytes = record->bytes - record->freed_bytes - record->other_bytes;
     record->peak_count = record->count - record->freed_count - record->other_count;
@@ -66,7 +67,7 @@ static inline void change_live(struct heap_area *area, int64_t bytes)
 {
     int64_t live = __atomic_add_fetch(&area->live_bytes, bytes, __ATOMIC_RELAXED);
     growth_bytes += bytes;
-    if (bytes > 0 && live > (int64_t)__atomic_load_n(&area->peak_bytes, __ATOMIC_RELAXED))
+    if (bytes > 0 && UNLIKELY(live > (int64_t)__atomic_load_n(&area->peak_bytes, __ATOMIC_RELAXED)))
         raise_peak(area, (uint64_t)live);
 }
 
@@ -84,13 +85,14 @@ static inline uint32_t find_pair(struct heap_thread *thread, uint32_t python)
 static inline uint32_t find_node(struct heap_thread *thread)
 {
     uint32_t python = heap_stack_node(&thread->stack, &heap_counting.reader, thread->root);
-    return heap_counting.walker.area && heap_counting.reader.interpreter ? find_pair(thread, python) : python;
+    bool natives = heap_counting.walker.area && heap_counting.reader.interpreter;
+    return UNLIKELY(natives) ? find_pair(thread, python) : python;
 }
 
 static inline uint32_t find_record(struct heap_thread *thread, enum heap_allocator allocator)
 {
-    uint32_t node = heap_counting.settings.stacks ? find_node(thread) : thread->root;
-    if (thread->node == node && thread->allocator == allocator)
+    uint32_t node = LIKELY(heap_counting.settings.stacks) ? find_node(thread) : thread->root;
+    if (LIKELY(thread->node == node && thread->allocator == allocator))
         return thread->record;
     uint32_t known = heap_counting.area->record_count;
     thread->record = heap_tree_record(&heap_counting.tree, node, allocator);
@@ -103,7 +105,7 @@ static inline uint32_t find_record(struct heap_thread *thread, enum heap_allocat
 
 static inline void count_size(struct heap_thread *thread, uint64_t bytes, struct weight weight)
 {
-    unsigned bits = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+    unsigned bits = LIKELY(bytes) ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
     struct heap_size *size = &thread->row->sizes[bits < HEAP_AREA_SIZES ? bits : HEAP_AREA_SIZES - 1];
     size->count += weight.count;
     size->bytes += weight.bytes;
@@ -114,7 +116,7 @@ static inline uint32_t count_block(struct heap_thread *thread, struct heap_area 
                                    uint64_t bytes, enum heap_allocator allocator)
 {
     uint32_t number = find_record(thread, allocator);
-    if (!number)
+    if (UNLIKELY(!number))
         return 0;
     struct heap_record *record = &heap_area_records(area)[number];
     struct weight weight = weigh(bytes);
@@ -123,7 +125,7 @@ static inline uint32_t count_block(struct heap_thread *thread, struct heap_area 
     record->count += weight.count;
     change_live(area, (int64_t)weight.bytes);
     count_size(thread, bytes, weight);
-    if (heap_counting.settings.log)
+    if (UNLIKELY(heap_counting.settings.log))
         heap_rings_put(area, thread->row, address, heap_blocks_entry(number, bytes));
     thread->last_block = address;
     thread->last_countdown = heap_tracker_countdown;
@@ -140,7 +142,7 @@ static inline void rearm(struct heap_thread *thread)
 /* False when a signal handler has interrupted the thread's own counting. */
 static inline bool begin(struct heap_thread *thread)
 {
-    if (thread->row->busy)
+    if (UNLIKELY(thread->row->busy))
         return false;
     __atomic_store_n(&thread->row->busy, 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -157,19 +159,19 @@ static inline void leave(struct heap_thread *thread)
 static inline struct heap_thread *begin_block(uint64_t bytes)
 {
     struct heap_thread *thread = heap_thread_own();
-    if (heap_tracker_nested)
+    if (UNLIKELY(heap_tracker_nested))
         return NULL;
-    if (!thread) {
+    if (UNLIKELY(!thread)) {
         thread = heap_thread_enter();
         if (!thread ||
             (heap_counting.settings.sample_bytes && (heap_tracker_countdown -= (int64_t)bytes) >= 0))
             return NULL;
     }
-    if (__builtin_expect(__atomic_load_n(&heap_counting.resting, __ATOMIC_RELAXED), 0)) {
+    if (UNLIKELY(__atomic_load_n(&heap_counting.resting, __ATOMIC_RELAXED))) {
         rearm(thread);
         return NULL;
     }
-    if (!begin(thread)) {
+    if (UNLIKELY(!begin(thread))) {
         __atomic_fetch_add(&heap_counting.area->missed, 1, __ATOMIC_RELAXED);
         return NULL;
     }
@@ -179,24 +181,24 @@ static inline struct heap_thread *begin_block(uint64_t bytes)
 
 static void remember(struct heap_area *area, const void *block, uint64_t entry)
 {
-    if (!heap_blocks_put((uint64_t)block, entry))
+    if (UNLIKELY(!heap_blocks_put((uint64_t)block, entry)))
         __atomic_fetch_add(&area->lost_blocks, 1, __ATOMIC_RELAXED);
-    else if (!heap_tracker_counts_all && *heap_tracker_filtered(block) < UINT8_MAX)
+    else if (UNLIKELY(!heap_tracker_counts_all) && *heap_tracker_filtered(block) < UINT8_MAX)
         __atomic_fetch_add(heap_tracker_filtered(block), 1, __ATOMIC_RELAXED);
 }
 
 void heap_tracker_allocated(const void *block, size_t bytes, enum heap_allocator allocator)
 {
-    int saved = errno;
     struct heap_thread *thread = block ? begin_block(bytes) : NULL;
-    if (thread) {
-        struct heap_area *area = heap_counting.area;
-        uint32_t record = count_block(thread, area, (uint64_t)block, bytes, allocator);
-        if (record)
-            remember(area, block, heap_blocks_entry(record, bytes));
-        leave(thread);
-    }
-    errno = saved;
+    if (UNLIKELY(!thread))
+        return;
+    int saved = *thread->error;
+    struct heap_area *area = heap_counting.area;
+    uint32_t record = count_block(thread, area, (uint64_t)block, bytes, allocator);
+    if (LIKELY(record))
+        remember(area, block, heap_blocks_entry(record, bytes));
+    *thread->error = saved;
+    leave(thread);
 }
 
 /* ---- frees ---- */
@@ -204,7 +206,7 @@ void heap_tracker_allocated(const void *block, size_t bytes, enum heap_allocator
 static void forget_filtered(const void *block)
 {
     uint8_t *count = heap_tracker_filtered(block);
-    if (!heap_tracker_counts_all && *count < UINT8_MAX) /* one that was full once stays so */
+    if (UNLIKELY(!heap_tracker_counts_all) && *count < UINT8_MAX) /* one that was full once stays so */
         __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
 }
 
@@ -245,7 +247,7 @@ static inline void uncount(struct heap_area *area, struct heap_thread *thread, u
 {
     struct heap_record *record = &heap_area_records(area)[number];
     save_peak(record, __atomic_load_n(&area->epoch, __ATOMIC_RELAXED));
-    if (thread && record->thread == thread->number) {
+    if (LIKELY(thread && record->thread == thread->number)) {
         uncount_own(record, weight, is_temporary(thread, address));
     } else {
         __atomic_fetch_add(&record->other_bytes, weight.bytes, __ATOMIC_RELAXED);
@@ -262,36 +264,32 @@ static void log_free(struct heap_area *area, struct heap_thread *thread, uint64_
         __atomic_fetch_add(&area->lost_events, 1, __ATOMIC_RELAXED);
 }
 
-static void free_entry(const void *block, uint64_t entry, bool moved)
+static inline __attribute__((always_inline)) void free_entry(const void *block, uint64_t entry, bool moved)
 {
     struct heap_area *area = heap_counting.area;
     uint32_t record = heap_blocks_record(entry);
     struct heap_thread *thread = heap_thread_own();
-    if (!entry || !area || record >= area->limits.records)
+    if (UNLIKELY(!entry || !area || record >= area->limits.records))
         return;
-    if (thread && !begin(thread))
+    if (LIKELY(thread) && UNLIKELY(!begin(thread)))
         thread = NULL;
     uncount(area, thread, moved ? 0 : (uint64_t)block, record, weigh(heap_blocks_size(entry)));
-    if (heap_counting.settings.log)
+    if (UNLIKELY(heap_counting.settings.log))
         log_free(area, thread, (uint64_t)block, heap_blocks_entry(0, heap_blocks_size(entry)));
-    if (thread)
+    if (LIKELY(thread))
         leave(thread);
 }
 
 void heap_tracker_free_moved(const void *block, uint64_t entry)
 {
-    int saved = errno;
     free_entry(block, entry, true);
-    errno = saved;
 }
 
 void heap_tracker_freed(const void *block)
 {
-    int saved = errno;
     uint64_t entry = heap_tracker_take(block);
     if (entry)
         free_entry(block, entry, false);
-    errno = saved;
 }
 
 /* ---- mapped memory ---- */
