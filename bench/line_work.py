@@ -12,8 +12,8 @@ try:
 except NameError:
     decorate = None
 
-ROUNDS = 5
-LOOPS = 20000
+ROUNDS = 20  # short ones: some are not disturbed
+LOOPS = 5000
 LINES = 6  # of the loop's body and its head
 
 SIMPLE = """
