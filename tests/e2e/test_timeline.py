@@ -374,6 +374,8 @@ def line_hits_of(recording):
 @pytest.mark.parametrize("options", [(), ("--no-c-calls",)])
 def test_lines_are_events(launch, options):
     """Every hit of a line is on the timeline; so is what is left of one when a generator goes on in it."""
+    if options and launch.python.numbers >= (3, 12):
+        pytest.skip("the same events tell of it")
     script = launch.write("lines.py", LINES)
     assert launch.traced(script, trace=["--timeline", "-l", *options]).returncode == 0
     recording = launch.recording()
