@@ -3,6 +3,8 @@ tag is right, and the same in all of them."""
 
 import collections
 import re
+import shutil
+import subprocess
 
 import interpreters
 import mpi_worlds
@@ -29,6 +31,14 @@ def rows(recording, table):
 def function_of(recording, node):
     code = recording["nodes"]["code"][node]
     return recording["strings"][recording["codes"]["name"][code]]
+
+
+def path_of(recording, node):
+    names = []
+    while node:
+        names.append((function_of(recording, node), recording["nodes"]["line"][node]))
+        node = recording["nodes"]["parent"][node]
+    return tuple(names)
 
 
 class Rank:
@@ -193,3 +203,111 @@ def test_truth(sonde, world, tmp_path, size):
     check_twins(files)
     assert files[0].said("across") == [("SEND", "to", size - 1, 71, 71)]
     assert files[size - 1].said("across") == [("RECV", "from", 0, 71, 71)]
+
+
+SHORT = """
+import sys, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+def exchange():
+    for turn in range(3):
+        comm.Sendrecv(bytearray(20), 1 - comm.rank, 1, bytearray(20), 1 - comm.rank, 1)
+def main():
+    exchange()
+    comm.Barrier()
+main()
+if "abort" in sys.argv and comm.rank == 1:
+    comm.Abort(3)
+"""
+SAID = sorted([("SENDRECV", "to", 20), ("SENDRECV", "from", 20)] * 3)
+
+
+def check_short(files):
+    for rank, file in enumerate(files):
+        assert sorted((call, way, size) for call, way, _, _, size in file.said("exchange")) == SAID
+        assert {message[3] for message in file.messages} == {1 - rank}
+        assert file.counted("SENDRECV") == (3, 60, 60)
+        assert file.collectives("main") == [("BARRIER", NOBODY, 0, 0)]
+
+
+def test_every_python(sonde, python, tmp_path):
+    """The stacks are read as each version has them."""
+    world = mpi_worlds.openmpi(python)
+    (tmp_path / "short.py").write_text(SHORT)
+    check_short(record(sonde, world, tmp_path, 2, "short.py"))
+
+
+@pytest.mark.parametrize("mode", ["trace", "line", "mem"])
+def test_modes(sonde, tmp_path, mode):
+    (tmp_path / "short.py").write_text(SHORT)
+    files = record(sonde, mpi_worlds.debian(), tmp_path, 2, "short.py", mode)
+    check_short(files)
+    for file in files:
+        threads = file.recording["threads"]
+        assert [threads["tid"].tolist().count(tid) for tid in threads["tid"]] == [1] * len(threads["tid"])
+    if mode == "trace":  # what was called lies on the path of who called it
+        recording = files[0].recording
+        traced = {path_of(recording, node) for node in recording["calls"]["node"]}
+        assert {path_of(recording, node) for node in recording["messages"]["node"]} <= traced
+
+
+def test_abort(sonde, tmp_path):
+    world = mpi_worlds.debian()
+    (tmp_path / "short.py").write_text(SHORT)
+    command = [sonde, "record", "--mpi", "-o", "run", "--", world.python, "short.py", "abort"]
+    world.run([*world.words(2), *command], tmp_path, expect=3)
+    check_short([Rank(path) for path in sorted(tmp_path.glob("run/rank-*.sonde"))])
+
+
+TALK = """
+import ctypes, sys
+from mpi4py import MPI
+library = ctypes.CDLL(sys.argv[1])
+def talk():
+    comm, turns = ctypes.c_int(MPI.COMM_WORLD.py2f()), ctypes.c_int(4)
+    library.talk_(ctypes.byref(comm), ctypes.byref(turns))
+talk()
+"""
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_fortran(sonde, modern, tmp_path, name):
+    """A library whose functions for Fortran call PMPI, and one whose call MPI: each call counts once."""
+    world = mpi_worlds.debian() if name == "openmpi" else mpi_worlds.mpich(modern, tmp_path)
+    compiler = shutil.which(f"mpif90.{name}")
+    if not compiler or not shutil.which("gfortran"):
+        pytest.skip(f"mpif90.{name} or gfortran is not installed")
+    build = [compiler, "-shared", "-fPIC", "-o", "libtalk.so", PROGRAMS / "mpi_talk.f90"]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    (tmp_path / "talk.py").write_text(TALK)
+    command = [sonde, "record", "--mpi", "-o", "run", "--", world.python, "talk.py", tmp_path / "libtalk.so"]
+    world.run([*world.words(2), *command], tmp_path)
+    for rank, path in enumerate(sorted(tmp_path.glob("run/rank-*.sonde"))):
+        file, other = Rank(path), 1 - rank
+        assert file.said("talk") == sorted(
+            [("ISEND", "to", other, 5, 80), ("IRECV", "from", other, 5, 80)] * 4
+            + [("SENDRECV", way, other, 6, 8 * turn) for way in ("to", "from") for turn in range(1, 5)]
+        )
+        assert file.collectives("talk") == [
+            ("ALLREDUCE", NOBODY, 24, 24),
+            ("BCAST", 1, 8 * rank, 8 - 8 * rank),
+        ]
+        assert file.counted("ISEND", "IRECV") == (8, 320, 320) and file.counted("WAITALL")[0] == 4
+    assert rank == 1
+
+
+def test_clocks(sonde, tmp_path):
+    """One rank's clock is 5000 s ahead, in a namespace of its own: that is measured, at both ends."""
+    world = mpi_worlds.debian()
+    ahead = ["unshare", "--time", "--monotonic", "5000", "--fork"]
+    if subprocess.run([*ahead, "true"], capture_output=True).returncode:
+        pytest.skip("time namespaces cannot be made here")
+    (tmp_path / "short.py").write_text(SHORT)
+    command = [sonde, "record", "--mpi", "-o", "run", "--", world.python, "short.py"]
+    world.run([*world.words(1), *command, ":", "-n", "1", *ahead, *command], tmp_path)
+    first, second = (rows(read(tmp_path / "run" / f"rank-{rank}.sonde"), "clocks") for rank in (0, 1))
+    assert [(row["local_ns"] - row["reference_ns"], row["error_ns"]) for row in first] == [(0, 0)]
+    assert len(second) == 2
+    for row in second:
+        assert abs(row["local_ns"] - row["reference_ns"] - 5000 * 10**9) <= row["error_ns"]
+        assert 0 < row["error_ns"] < 10**9

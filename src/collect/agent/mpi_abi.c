@@ -108,21 +108,15 @@ static bool fill_functions(struct mpi_binding *binding)
     return true;
 }
 
-static const void *load_pointer(void *library, const char *symbol)
-{
-    const void *const *variable = dlsym(library, symbol);
-    return variable ? *variable : NULL;
-}
-
 static void fill_fortran(struct mpi_binding *binding)
 {
     *(void **)&binding->communicator_of = dlsym(binding->library, "PMPI_Comm_f2c");
     *(void **)&binding->type_of = dlsym(binding->library, "PMPI_Type_f2c");
     *(void **)&binding->request_of = dlsym(binding->library, "PMPI_Request_f2c");
     *(void **)&binding->message_of = dlsym(binding->library, "PMPI_Message_f2c");
-    binding->status_ignored = load_pointer(binding->library, "MPI_F_STATUS_IGNORE");
-    binding->statuses_ignored = load_pointer(binding->library, "MPI_F_STATUSES_IGNORE");
-    binding->in_place = dlsym(binding->library, "mpi_fortran_in_place_");
+    binding->status_ignored = dlsym(binding->library, "MPI_F_STATUS_IGNORE");
+    binding->statuses_ignored = dlsym(binding->library, "MPI_F_STATUSES_IGNORE");
+    binding->in_place_itself = dlsym(binding->library, "mpi_fortran_in_place_");
 }
 
 /* Whether an object defines the function itself, rather than one that it needs. */
@@ -160,6 +154,7 @@ static bool look_at(const struct link_map *object)
         return true;
     if (mpi_binding.is_bound && !mpi_binding.fortran && defines(object, library, "mpi_init_")) {
         mpi_binding.fortran = library;
+        mpi_binding.in_place = dlsym(library, "MPIR_F_MPI_IN_PLACE");
         return true;
     }
     dlclose(library);

@@ -66,7 +66,10 @@ struct mpi_binding {
 #undef MPI_ABI_MEMBER
     /* What makes a handle of a Fortran number; NULL = they are the same. */
     mpi_word (*communicator_of)(int), (*type_of)(int), (*request_of)(int), (*message_of)(int);
-    const void *status_ignored, *statuses_ignored, *in_place; /* what Fortran passes in place of them */
+    /* Where the library keeps what Fortran passes in place of a status, of several, and of a buffer; NULL = it has none. It may
+     * know only once Fortran has called it. */
+    const void *const *status_ignored, *const *statuses_ignored, *const *in_place;
+    const void *in_place_itself; /* in place of the latter: that is it */
 };
 extern struct mpi_binding mpi_binding;
 

@@ -24,10 +24,18 @@ struct mpi_communicator *mpi_call_communicator(const struct mpi_made *made, unsi
     return mpi_communicators_find(mpi_call_handle(made, at, mpi_binding.communicator_of));
 }
 
+/* Whether Fortran passes what the library has put there. */
+static bool is_there(const void *const *where, mpi_word given)
+{
+    return where && *where && *where == (const void *)given;
+}
+
 bool mpi_call_is_in_place(const struct mpi_made *made, unsigned at)
 {
-    return made->language == MPI_LANGUAGE_FORTRAN ? made->words[at] == (mpi_word)mpi_binding.in_place
-                                                  : made->words[at] == mpi_binding.abi.in_place;
+    mpi_word given = made->words[at];
+    if (made->language != MPI_LANGUAGE_FORTRAN)
+        return given == mpi_binding.abi.in_place;
+    return given == (mpi_word)mpi_binding.in_place_itself || is_there(mpi_binding.in_place, given);
 }
 
 static uint64_t bytes_of(const struct mpi_made *made, unsigned count_at)
@@ -40,7 +48,7 @@ static uint64_t bytes_of(const struct mpi_made *made, unsigned count_at)
 static void see_status(struct mpi_made *made, unsigned at)
 {
     bool is_ignored = made->language == MPI_LANGUAGE_FORTRAN
-                          ? (const void *)made->words[at] == mpi_binding.status_ignored
+                          ? is_there(mpi_binding.status_ignored, made->words[at])
                           : made->words[at] == mpi_binding.abi.no_status;
     if (is_ignored)
         made->words[at] = (mpi_word)made->own_status;
@@ -50,7 +58,7 @@ static void see_status(struct mpi_made *made, unsigned at)
 static void see_statuses(struct mpi_made *made, unsigned at, void *own)
 {
     bool is_ignored = made->language == MPI_LANGUAGE_FORTRAN
-                          ? (const void *)made->words[at] == mpi_binding.statuses_ignored
+                          ? is_there(mpi_binding.statuses_ignored, made->words[at])
                           : made->words[at] == mpi_binding.abi.no_status;
     if (is_ignored)
         made->words[at] = (mpi_word)own;
