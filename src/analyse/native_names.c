@@ -163,11 +163,14 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-bool native_names_is_c_library(const char *path)
+bool native_names_may_be_root(const char *symbol, const char *path)
 {
     static const char *const prefixes[] = {"libc.so.",      "libc-2.",  "libpthread.so.",
                                            "libpthread-2.", "ld-musl-", NULL};
-    return begins_as_listed(base_name(path), prefixes);
+    const char *name = base_name(path);
+    size_t size = strlen(name);
+    bool is_nameless = !*symbol || (strncmp(symbol, name, size) == 0 && begins(symbol + size, "+0x"));
+    return is_nameless && begins_as_listed(name, prefixes);
 }
 
 bool native_names_is_interpreter(const char *path)

@@ -20,8 +20,8 @@ bool native_names_is_cython_body(const char *symbol);
 
 /* What every stack of a thread begins with, above the program's own: _start, start_thread. */
 bool native_names_is_root(const char *symbol);
-/* Whether the file is the C library, whose functions that begin threads have names only in its debug data. */
-bool native_names_is_c_library(const char *path);
+/* Whether it may be one: without debug data those of the C library have no name, or libc.so.6+0x271d0. */
+bool native_names_may_be_root(const char *symbol, const char *path);
 
 /* Whether the file is CPython itself: libpython3.12.so.1.0, or an executable called python3. */
 bool native_names_is_interpreter(const char *path);

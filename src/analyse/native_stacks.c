@@ -126,7 +126,7 @@ static struct native_frame make_frame(struct naming *naming, const struct code_a
         .line = symbol ? symbol->line : 0,
         .is_internal =
             flags & CODE_INTERNAL || (is_interpreter(naming, address) && !native_names_is_builtin(raw)),
-        .is_root = *raw ? native_names_is_root(raw) : native_names_is_c_library(module_path(naming, address)),
+        .is_root = native_names_is_root(raw) || native_names_may_be_root(raw, module_path(naming, address)),
         .is_wrapper = native_names_is_cython_wrapper(raw),
         .is_body = native_names_is_cython_body(raw)};
     struct code function = {.kind = CODE_NATIVE,

@@ -173,14 +173,18 @@ HOT = """
 def test_jit(jit, native):
     """Stacks are those that the program can have, with code made at run time as without."""
     program = jit.program("grammar.py")
-    done = record(jit, program, "3", rate=5000, more=native)
-    assert (done.stderr, done.returncode) == (b"", 0)
-    found, grammar = Samples(jit.folder / "out.sonde"), Grammar(program)
-    python = [row._replace(stack=tuple(filter(is_python, row.stack))) for row in found.rows]
-    stacks = [row.stack for row in of_program_only(python, grammar)]
+    grammar, stacks = Grammar(program), []
+    for _ in range(10):  # one will do, unless the machine is busy
+        done = record(jit, program, "3", rate=5000, more=native)
+        assert (done.stderr, done.returncode) == (b"", 0)
+        found = Samples(jit.folder / "out.sonde")
+        assert found.errors <= 0.001 * found.samples
+        python = [row._replace(stack=tuple(filter(is_python, row.stack))) for row in found.rows]
+        stacks += [row.stack for row in of_program_only(python, grammar)]
+        if len(stacks) > 2000:
+            break
     assert len(stacks) > 2000
     assert [stack for stack in stacks if not grammar.is_legal(stack)] == []
-    assert found.errors <= 0.001 * found.samples
 
 
 def is_python(frame):

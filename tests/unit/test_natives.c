@@ -293,12 +293,20 @@ static void interpreters_are_known_by_name(void **state)
                                   "/usr/bin/python3.13t", "python3.11d"};
     const char *const others[] = {"/usr/bin/python3-config", "/usr/lib/libpythonic.a", "/opt/pythonista",
                                   "/usr/lib/python3/x.so", ""};
-    assert_true(native_names_is_c_library("/lib/x86_64-linux-gnu/libc.so.6"));
-    assert_false(native_names_is_c_library("/usr/lib/libcurl.so.4"));
     for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++) {
         assert_true(native_names_is_interpreter(theirs[i]));
         assert_false(native_names_is_interpreter(others[i]));
     }
+}
+
+static void roots_without_names_are_the_c_librarys(void **state)
+{
+    (void)state;
+    assert_true(native_names_may_be_root("", "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_true(native_names_may_be_root("libc.so.6+0x271d0", "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_false(native_names_may_be_root("read", "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_false(native_names_may_be_root("libcurl.so.4+0x271d0", "/usr/lib/libcurl.so.4"));
+    assert_false(native_names_may_be_root("", ""));
 }
 
 /* ---- appended to ---- */
@@ -381,6 +389,7 @@ int main(void)
         cmocka_unit_test(recordings_without_native_frames_stay),
         cmocka_unit_test(names_are_readable),
         cmocka_unit_test(interpreters_are_known_by_name),
+        cmocka_unit_test(roots_without_names_are_the_c_librarys),
         cmocka_unit_test(names_are_appended),
         cmocka_unit_test(nothing_is_appended_where_ids_were_lost),
     };
