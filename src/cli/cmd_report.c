@@ -609,6 +609,13 @@ const struct command command_report = {
         "speedscope files and collapsed stacks; several files are summed, and "
         "without one "
         "the newest recording in this folder is taken.\n\n"
+        "Of a run with ranks (its folder, its files, or what 'sonde merge' made of them) the table has what "
+        "each "
+        "function took on one rank: the mean over all ranks, the least and the most with their ranks, the "
+        "standard "
+        "deviation, the imbalance, what the slowest rank has above the mean, and on how many ranks it ran. "
+        "Findings "
+        "say who does nothing and who too much. Other views are of all ranks added up.\n\n"
         "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "
         "tottime "
         "(seconds in the function itself), cumtime (with all that it called), and both for one call.\n\n"
@@ -636,6 +643,8 @@ const struct command command_report = {
                 "sonde report --sort leaked --by line m.sonde\tlines whose memory was never freed\n"
                 "sonde report -z s.lprof*\tas python -m line_profiler -z, the files of all ranks summed\n"
                 "sonde report --module numpy --tree run.sonde\twhat leads to numpy, and what it takes\n"
+                "sonde report run.1b2f --ranks-of step\tone function on every rank of a run\n"
+                "sonde report run.1b2f --rank 17\tone rank as if it had run alone\n"
                 "sonde report --by module cpu_*.prof\tthe sum of many files, by module",
     .options = options,
     .defaults = &defaults,
