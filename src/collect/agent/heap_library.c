@@ -19,13 +19,22 @@ static const struct agent *agent;
 static struct stack_reader interpreter;
 static bool follows_allocators;
 
+/* A program that may have little memory is the one whose end is to be explained: there the area may be twice as large a
+ * part of that as other modes take. */
+static bool find_limits(const struct session *session, struct heap_area_limits *limits)
+{
+    uint64_t usual = announcement_allowed_bytes(session->memory_bytes),
+             most = 2 * usual < session->memory_bytes ? 2 * usual : session->memory_bytes;
+    return heap_area_limits_within(usual, session->heap_log, session->native, limits) ||
+           heap_area_limits_within(most, session->heap_log, session->native, limits);
+}
+
 static struct heap_area *open_area(void)
 {
     struct heap_area_limits limits;
     const struct session *session = agent->session;
     int fd;
-    if (!heap_area_limits_within(announcement_allowed_bytes(session->memory_bytes), session->heap_log,
-                                 session->native, &limits))
+    if (!find_limits(session, &limits))
         return NULL;
     uint64_t bytes = heap_area_bytes(&limits);
     struct heap_area *area = announcement_map(bytes, &fd);
