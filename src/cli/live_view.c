@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/rank.h"
 #include "cli/host_address.h"
 #include "cli/live_server.h"
 #include "cli/message.h"
-#include "base/rank.h"
 
 #define LOOPBACK   "127.0.0.1"
 #define NEWS_NONE  (-1)

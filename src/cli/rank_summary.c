@@ -11,9 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/rank.h"
 #include "cli/input.h"
 #include "cli/message.h"
-#include "base/rank.h"
 #include "show/regions_text.h"
 #include "show/report_text.h"
 #include "store/recording.h"

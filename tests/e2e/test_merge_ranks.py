@@ -1,4 +1,4 @@
-"""`sonde merge` of a run with many ranks: what is in the result, and that it is the same however many processes made it."""
+"""`sonde merge` of a run with many ranks: what is in the result, the same however many processes made it."""
 
 import collections
 import os

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import time
 
-import mpi
 import pytest
 from conftest import read
+
+import mpi
 
 COUNTED = """
 import os, sys
