@@ -95,6 +95,10 @@ export interface Summary {
   findings: Finding[];
 }
 
+export function hasRanks({ summary }: Recording): boolean {
+  return summary.processes.some(({ rank }) => rank !== undefined);
+}
+
 /** As the program calls it, and the system's number. */
 export function threadName(thread: Thread | undefined): string {
   return thread ? `${thread.name || "thread"} ${thread.tid}` : "";

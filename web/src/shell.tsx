@@ -13,7 +13,7 @@ import { count, distance, perCent, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, connected, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording } from "./state";
-import { recordings, region, REGION_WORDS, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
+import { ranks, recordings, region, REGION_WORDS, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
 import { VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -113,11 +113,11 @@ function skipTo(event: Event): void {
 function Tabs(): JSX.Element {
   return (
     <nav aria-label="views">
-      {VIEWS.map(({ name, title }, index) => (
+      {VIEWS.filter(({ needs }) => !needs || (recording.value && needs(recording.value))).map(({ name, title }) => (
         <button
           type="button"
           key={name}
-          title={`key ${(index + 1) % 10}`}
+          title={`key ${(VIEWS.findIndex((one) => one.name === name) + 1) % 10}`}
           aria-current={view.value === name ? "page" : undefined}
           onClick={() => (view.value = name)}
         >
@@ -151,6 +151,7 @@ function filters(shown: Recording): Filter[] {
       words: `${distance(begin_ns, range.value[0])} to ${distance(begin_ns, range.value[1])}`,
       off: () => (range.value = null),
     });
+  if (ranks.value) found.push({ words: `rank ${ranks.value}`, off: () => (ranks.value = "") });
   if (idle.value) found.push({ words: "with idle threads", off: () => (idle.value = false) });
   return found;
 }

@@ -29,6 +29,8 @@ export const process = signal(0);
 export const modules = signal<readonly string[]>([]);
 /** Only what threads did while they were in this region is shown; "" = all. */
 export const region = signal("");
+/** Only what the processes of these ranks did is shown: "0,7,100-115"; "" = all. */
+export const ranks = signal("");
 export const idle = signal(false);
 /** Frames of libraries are left out, their time is their callers'. */
 export const own = signal(false);
@@ -93,6 +95,7 @@ export const selection = computed(() => ({
   own: own.value,
   modules: modules.value.join("\n"),
   region: region.value,
+  ranks: ranks.value,
   begin_ns: range.value?.[0] ?? 0,
   end_ns: range.value?.[1] ?? 0,
   measure: shownMeasure.value,
@@ -118,7 +121,7 @@ export function showRecording(number: number): void {
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
     modules.value = [];
-    region.value = "";
+    region.value = ranks.value = "";
     sight.value = null;
     zoomed.value = "";
   });
@@ -225,6 +228,7 @@ const KEPT: Kept<any>[] = [
   kept("process", process, number, numberText),
   kept("module", modules, (text) => text.split("\n").filter(Boolean).slice(0, 64), (value) => value.join("\n")),
   kept("region", region, (text) => text, (value) => value),
+  kept("ranks", ranks, (text) => (/^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$/.test(text) ? text : ""), (value) => value),
   kept("idle", idle, flag, flagText),
   kept("own", own, flag, flagText),
   kept("fold", fold, flag, flagText),

@@ -2,11 +2,12 @@
 
 import type { FunctionComponent } from "preact";
 
-import type { Recording } from "./recording";
+import { hasRanks, type Recording } from "./recording";
 import { Compare } from "./views/compare";
 import { Flame } from "./views/flame";
 import { Graph } from "./views/graph";
 import { Overview } from "./views/overview";
+import { Ranks } from "./views/ranks";
 import { Source } from "./views/source";
 import { Sunburst } from "./views/sunburst";
 import { Table } from "./views/table";
@@ -22,6 +23,8 @@ export interface View {
   component: FunctionComponent<ViewProps>;
   /** It stays as it is when another recording is shown. */
   ofSeveral?: boolean;
+  /** It is offered for such recordings only. */
+  needs?(recording: Recording): boolean;
 }
 
 export const VIEWS: View[] = [
@@ -33,4 +36,5 @@ export const VIEWS: View[] = [
   { name: "source", title: "Source", component: Source },
   { name: "timeline", title: "Timeline", component: Timeline },
   { name: "compare", title: "Compare", component: Compare, ofSeveral: true },
+  { name: "ranks", title: "Ranks", component: Ranks, needs: hasRanks },
 ];

@@ -32,6 +32,11 @@ const VIEW_OF: Record<string, string> = {
   "never-ran": "source",
   waiting: "timeline",
   leak: "source",
+  "late-rank": "ranks",
+  "late-sender": "ranks",
+  "late-receiver": "ranks",
+  mpi: "ranks",
+  pickling: "ranks",
 };
 
 function show(code: number, where = "flame"): void {
