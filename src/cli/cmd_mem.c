@@ -158,9 +158,13 @@ static int watch_size(const struct values *values, uint64_t duration_ns, int arg
 static int run_mem(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
+    struct err err = {0};
+    if (values->mpi && (values->lines || mem_rss_is_wanted(&values->rss))) {
+        err_set(&err, "--mpi goes with stacks: not with --lines or --rss");
+        return message_fail(&err);
+    }
     if (values->lines)
         return run_lines(values, argc, argv);
-    struct err err = {0};
     struct bytes settings = {0};
     uint64_t duration_ns;
     if (check(values, argc > 0, &duration_ns, &err) < 0)

@@ -49,6 +49,7 @@ struct making {
     struct run_ranks ranks;
     pid_t group; /* the process group of the program; 0 = ours */
     struct installation installation;
+    bool lacks_mpi; /* calls of MPI were to be followed, and there were none */
     struct target target;
     struct bytes marks; /* lines for the session */
     struct recording_file file;
@@ -194,6 +195,9 @@ static int check_counting(uint32_t pid, struct err *err)
 
 static int check_process(uint32_t pid, const struct run_options *options, struct err *err)
 {
+    if (options->mpi)
+        return err_set(err,
+                       "calls of MPI are followed from a program's beginning on: --mpi cannot go with --pid");
     if (options->heap)
         return check_counting(pid, err);
     return options->observe ? counters_check(pid, options->observe->memory, err) : attach_check(pid, err);
@@ -294,8 +298,15 @@ static void tell_progress(void *context, const struct recorder_progress *progres
     progress_show(progress->elapsed_ns, progress->samples, progress->errors);
 }
 
+/* Asked for, and in vain. */
+static bool lacks_mpi(const struct making *making)
+{
+    return making->options->mpi && writer_known(making->writer)->communicators_count <= 1;
+}
+
 static void fill_run(struct making *making)
 {
+    making->lacks_mpi = lacks_mpi(making);
     const struct recorder_result *result = &making->recorded;
     *making->run = (struct run){
         .status = result->status,
@@ -496,6 +507,9 @@ static int close_recorded(const struct making *making)
                      run->left_running == 1 ? "process still runs and is" : "processes still run and are");
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, run->samples ? "is now" : "was and is");
+    if (making->lacks_mpi)
+        message_warn(
+            "--mpi: the program has not initialised MPI, or its library is linked into it statically");
     return making->close(run, making->values);
 }
 
