@@ -5,8 +5,6 @@ import json
 import line_times
 import pytest
 
-pytestmark = pytest.mark.alone
-
 # Each runs for about a second; `hot` are the functions that take its time.
 PROGRAMS = {
     "called often": (

@@ -9,8 +9,6 @@ import peer_programs
 import pytest
 from conftest import USABLE, Launcher, read
 
-pytestmark = pytest.mark.alone
-
 PATIENCE_S = 90
 LOCAL = [each for each in USABLE if not each.root]
 CHOSEN = list({repr(each): each for each in [*USABLE[:1], *LOCAL[-1:], *USABLE[-1:]]}.values())

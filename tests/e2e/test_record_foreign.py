@@ -12,8 +12,6 @@ from test_attach import attach, running
 from test_record_native import Native, names_of, record_native
 from test_record_truth import of_program_only
 
-pytestmark = pytest.mark.alone
-
 FORTRAN = """\
 module mesh
   implicit none
@@ -117,6 +115,7 @@ def assert_allocates_in(native, allocator):
     assert any("held" in names for names in right) and any("held" not in names for names in right), under
 
 
+@pytest.mark.alone
 def test_another_malloc(modern_launch, allocator):
     launch = modern_launch
     launch.write("x.py", ALLOCATING)
@@ -127,6 +126,7 @@ def test_another_malloc(modern_launch, allocator):
     assert_allocates_in(Native(launch), allocator)
 
 
+@pytest.mark.alone
 def test_another_malloc_attached(modern_launch, allocator):
     launch = modern_launch
     launch.write("x.py", ALLOCATING)

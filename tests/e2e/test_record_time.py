@@ -156,8 +156,9 @@ def total(path, chosen):
     return sum(count for stack, count, state in rows(path) if chosen(stack, state))
 
 
-def test_who_holds_the_gil(launch):
+def test_who_holds_the_gil(chosen_launch):
     """One thread hashes without the GIL, one spins with it: both run, one is marked."""
+    launch = chosen_launch
     write_spinner(
         launch,
         """
@@ -210,8 +211,9 @@ def test_gil_option(modern_launch):
     assert counts[0] > 200 and counts[1] < counts[0] / 4
 
 
-def test_garbage_collection_is_a_frame(launch):
+def test_garbage_collection_is_a_frame(chosen_launch):
     """The same time is spent collecting and spinning, measured by the program itself."""
+    launch = chosen_launch
     write_spinner(
         launch,
         """
@@ -237,8 +239,9 @@ def test_garbage_collection_is_a_frame(launch):
     assert 0.7 < collecting / spinning < 1.4
 
 
-def test_names_of_threads(launch):
+def test_names_of_threads(chosen_launch):
     """As the program names them, also late; in exports, too."""
+    launch = chosen_launch
     write_spinner(
         launch,
         """
@@ -267,8 +270,9 @@ def test_names_of_threads(launch):
     assert b'"sleeper"' in shown or b"sleeper" in shown
 
 
-def test_no_call_is_interrupted(launch):
+def test_no_call_is_interrupted(chosen_launch):
     """Calls that a signal ends whatever SA_RESTART says begin again, unless the signal was the program's."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """
@@ -310,8 +314,9 @@ def test_no_call_is_interrupted(launch):
     assert (done.stdout, done.stderr, done.returncode) == (b"end\n", b"", 0)
 
 
-def test_cpu_clock(launch):
+def test_cpu_clock(chosen_launch):
     """Weights are CPU time, to within what the kernel's ticks hide, whatever the machine does besides."""
+    launch = chosen_launch
     launch.write(
         "x.py",
         """

@@ -7,8 +7,6 @@ import pytest
 from samples import Samples, record
 from test_attach import attach, running
 
-pytestmark = pytest.mark.alone
-
 PROGRAM = "task_trees.py"
 FIRST = (3, 14)
 
