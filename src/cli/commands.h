@@ -15,12 +15,14 @@ extern const struct command command_line;
 extern const struct command command_list;
 extern const struct command command_mem;
 extern const struct command command_merge;
+extern const struct command command_pack;
 extern const struct command command_page;
 extern const struct command command_plot;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_top;
 extern const struct command command_trace;
+extern const struct command command_unpack;
 extern const struct command command_view;
 
 #endif

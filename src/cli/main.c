@@ -29,6 +29,8 @@ const struct command *const sonde_commands[] = {
     &command_page,
     &command_finalize,
     &command_merge,
+    &command_pack,
+    &command_unpack,
     &command_env,
     &command_help,
     &command_list,

@@ -10,6 +10,7 @@
 #include "import/pstats_reader.h"
 #include "import/speedscope_reader.h"
 #include "import/tau_reader.h"
+#include "store/pack.h"
 #include "store/reader.h"
 
 const struct format formats[] = {
@@ -48,5 +49,7 @@ int formats_read(const void *data, size_t size, const char *name, struct recordi
                  struct err *err)
 {
     const struct format *format = formats_find(data, size);
+    if (pack_recognises(data, size))
+        return err_set(err, "%s is a packed run; unpack it first: sonde unpack %s", name, name);
     return format ? format->read(data, size, name, recording, err) : refuse(name, size, err);
 }
