@@ -120,6 +120,13 @@ static bool is_process(const char *word)
     return strspn(word, "0123456789") == strlen(word) && access(path, F_OK) == 0;
 }
 
+static int add_process_or_job(struct rank_processes *processes, const char *word, struct err *err)
+{
+    size_t before = processes->count;
+    int result = is_process(word) ? add_below(processes, (uint32_t)strtoul(word, NULL, 10), err) : 0;
+    return result == 0 && processes->count == before ? add_all(processes, word, err) : result;
+}
+
 int rank_processes_find(struct rank_processes *processes, const char *word, struct err *err)
 {
     int result;
@@ -127,10 +134,8 @@ int rank_processes_find(struct rank_processes *processes, const char *word, stru
         result = add_all(processes, NULL, err);
     else if (folder_is(word))
         result = add_run(processes, word, err);
-    else if (is_process(word))
-        result = add_below(processes, (uint32_t)strtoul(word, NULL, 10), err);
     else if (*word && strspn(word, "0123456789._") == strlen(word))
-        result = add_all(processes, word, err);
+        result = add_process_or_job(processes, word, err);
     else
         result = err_set(err, "'%s' is no run folder, job or process", word);
     if (result == 0 && !processes->count)

@@ -25,7 +25,7 @@ struct rank_processes {
 };
 
 /* What the word names: a run folder (those that are being recorded into it), a job of Slurm ("1234" or "1234.0"), or a
- * launcher's process. NULL = all ranks of this user. A number that is a process of this host is that process. */
+ * launcher's process. NULL = all ranks of this user. A number is a process when ranks are below that, else a job. */
 int rank_processes_find(struct rank_processes *processes, const char *word, struct err *err);
 void rank_processes_clear(struct rank_processes *processes);
 
