@@ -70,7 +70,8 @@ static void tell_rank(struct mpi_drain *drain)
 static uint32_t communicator_of(struct mpi_drain *drain, uint32_t row)
 {
     if (row == 0 || row >= MPI_AREA_COMMUNICATORS ||
-        row >= __atomic_load_n(&drain->area->communicator_count, __ATOMIC_ACQUIRE))
+        row >= __atomic_load_n(&drain->area->communicator_count, __ATOMIC_ACQUIRE) ||
+        !drain->area->communicators[row].key)
         return 0;
     if (!drain->communicators[row]) {
         const struct mpi_communicator_row *from = &drain->area->communicators[row];
