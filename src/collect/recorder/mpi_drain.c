@@ -66,7 +66,7 @@ static void tell_rank(struct mpi_drain *drain)
     true_rank_tell(drain->writer, drain->area->rank, drain->area->size);
 }
 
-/* The file's communicator; 0 when the row makes no sense. A name may come later: then it is said again. */
+/* The file's communicator; 0 when the row makes no sense. What it is called later does not count. */
 static uint32_t communicator_of(struct mpi_drain *drain, uint32_t row)
 {
     if (row == 0 || row >= MPI_AREA_COMMUNICATORS ||
