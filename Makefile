@@ -9,7 +9,7 @@ ARGS   ?=
 SANITIZE := -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all -Dbuildtype=debugoptimized
 SONDE  := build/python/sonde/_bin/sonde
 
-.PHONY: all demo test lint bench soak asan fuzz wheel install clean help
+.PHONY: all demo test lint bench scale soak asan fuzz wheel install clean help
 .SUFFIXES:
 
 all: build/build.ninja ## build the program and the Python package in build/python
@@ -48,6 +48,9 @@ bench: all .venv/test.ok ## speed against other profilers and viewers
 	@.venv/bin/python bench/mpi.py
 	@.venv/bin/python bench/live.py
 	@$(TOOLS) .venv/bin/python bench/page.py
+
+scale: all .venv/test.ok ## runs of up to 4096 ranks: merging, alone and by several processes of MPI, looking, packing
+	@.venv/bin/python bench/scale.py
 
 soak: all .venv/test.ok ## nothing grows while a program is sampled for long (MINUTES=30)
 	@.venv/bin/python bench/soak.py $(or $(MINUTES),30)

@@ -75,6 +75,20 @@ def test_nothing_is_lost(sonde, run, tmp_path):
     assert len(whole["nodes"]["code"]) - 1 == len(paths) > len(sums[1]), "equal paths of ranks are one"
 
 
+def test_memory_does_not_grow_with_the_ranks(sonde, run, tmp_path):
+    many = tmp_path / "many"
+    many.mkdir()
+    subprocess.run([MAKE_RANKS, many, str(RANKS * 10), str(PATHS)], check=True)
+    peaks = []
+    for count in (RANKS, RANKS * 10):
+        paths = sorted(many.iterdir())[:count]
+        process = subprocess.Popen([sonde, "merge", "--quiet", "--alone", *paths, "-o", tmp_path / "x.sonde"])
+        _, status, usage = os.wait4(process.pid, 0)
+        assert status == 0
+        peaks.append(usage.ru_maxrss)
+    assert peaks[1] < 1.5 * peaks[0]
+
+
 def test_processes_share_the_work(sonde, mpirun, run, tmp_path):
     for more in ([], ["--totals"]):
         merge(sonde, run, *more, "-o", tmp_path / "one.sonde")
