@@ -141,7 +141,8 @@ static void put_samples(struct writer *writer, const struct recording *from, con
         struct sample_row row = from->samples[i];
         row.thread = shifted(row.thread, to->thread_shift);
         row.node = to->nodes[row.node];
-        writer_sample(writer, &row);
+        if (!(row.state & SAMPLE_LEFT_OUT)) /* which no file says */
+            writer_sample(writer, &row);
     }
 }
 

@@ -88,6 +88,9 @@ def test_part(launch, command):
     stacks = ["export", "--format", "collapsed", "--region", "solve", path]
     text = subprocess.run([launch.sonde, *stacks], capture_output=True, text=True).stdout
     assert "solve" in text and "spin" in text and "packed" not in text and "other " not in text
+    alone = path.with_name("alone.sonde")
+    subprocess.run([launch.sonde, "export", "--region", "pack", "-o", alone, path], check=True)
+    assert set(functions(launch, alone)) == set(part), "the part as a recording of its own"
 
 
 def test_what_cannot_be_told(launch):
