@@ -122,7 +122,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--sonde-per-test",
         action="store_true",
-        help="with --sonde=trace and --sonde=mem: one recording for each test, in a folder",
+        help="with --sonde=trace, record and mem: one recording for each test, in a folder",
     )
     group.addoption(
         "--sonde-output",
@@ -132,7 +132,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--sonde-library",
         action="store_true",
-        help="with --sonde=trace: functions of the standard library, installed packages and pytest, too",
+        help="functions of the standard library, installed packages and pytest, too (not with --sonde=mem)",
     )
     group.addoption(
         "--sonde-slowest", type=int, default=10, metavar="N", help="tests in the summary (default 10)"

@@ -9,6 +9,7 @@ import collections
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 
@@ -50,6 +51,7 @@ def place_of(file, line):
 class Calls:
     title = "slowest tests, and their functions by own time"
     unit = "s"
+    is_split_at_end = False  # recordings of single tests are written as these end
 
     def __init__(self, config):
         from sonde import Profile
@@ -124,6 +126,7 @@ def row_of_calls(tables, test, own, counts):
 class Allocations:
     title = "tests that allocated most at their peak, and where"
     unit = "MiB"
+    is_split_at_end = False
 
     def __init__(self, config):
         self.rows = []
@@ -163,6 +166,7 @@ class Samples:
 
     title = "slowest tests, and their functions by samples"
     unit = "s"
+    is_split_at_end = True
 
     def __init__(self, config):
         self.library = config.getoption("sonde_library")
@@ -188,6 +192,14 @@ class Samples:
         except (OSError, ValueError):  # another format was asked for, which is made in the end
             return []
         return self.rows_of(tables)
+
+    def split(self, path_of):
+        """A recording for each test, of what was seen while it ran. Their paths."""
+        paths = {test: path_of(test) for test in sorted(self.tests)} if self.recording else {}
+        for test, path in paths.items():
+            words = ["export", "--quiet", "--region", test, "-o", str(path), self.recording]
+            subprocess.run([sonde_program(), *words], stderr=subprocess.DEVNULL, check=False)
+        return [path for path in paths.values() if path.exists()]
 
     def rows_of(self, tables):
         samples, nodes = tables["samples"], tables["nodes"]
@@ -262,10 +274,9 @@ def shown_nodes(tables, tests, library):
 
 def check(config):
     mode, per_test = config.getoption("sonde"), config.getoption("sonde_per_test")
-    if per_test and mode in {"record", "line"}:
+    if per_test and mode == "line":
         raise pytest.UsageError(
-            f"--sonde-per-test goes with --sonde=trace and --sonde=mem; --sonde={mode} makes one recording, "
-            "in which each test is a frame of its own name"
+            "--sonde-per-test goes with --sonde=trace, record and mem; line counts over all tests together"
         )
 
 
@@ -279,28 +290,38 @@ def own_command():
         head = [sys.argv[0]]
     else:
         return None
-    import subprocess
-
     flags = subprocess._args_from_interpreter_flags()
     return [sys.executable, *(given[1:] or [*flags, *head, *sys.argv[1:]])]
 
 
-def begin_anew(config):
-    """Becomes sonde, which runs this pytest again."""
+def sonde_program():
     from sonde.__main__ import find_program
 
-    mode, command = config.known_args_namespace.sonde, own_command()
-    program = find_program(os.path.dirname(os.path.abspath(__file__)))
+    return find_program(os.path.dirname(os.path.abspath(__file__)))
+
+
+def choose_output(config):
+    """The recording of all tests; where there is one for each, in their folder."""
+    known, folder = config.known_args_namespace, config.invocation_params.dir
+    if not known.sonde_per_test:
+        return folder / (known.sonde_output or free_path(folder, made_up_name()))
+    folder = folder / (known.sonde_output or made_up_name())
+    folder.mkdir(parents=True, exist_ok=True)
+    return free_path(folder, "all")
+
+
+def begin_anew(config):
+    """Becomes sonde, which runs this pytest again."""
+    mode, command, program = config.known_args_namespace.sonde, own_command(), sonde_program()
     if not command or not program:
         why = "here it is a part of another" if program else "sonde's program was not found"
         raise pytest.UsageError(
             f"--sonde={mode} has sonde start pytest anew, which must be a program of its own; {why}. Use: "
             f"sonde {mode} --partial -m pytest, and the fixture sonde_profile"
         )
-    folder = config.invocation_params.dir
-    output = config.known_args_namespace.sonde_output or free_path(folder, made_up_name())
-    options = ["--partial", *(["--exact"] if mode == "mem" else []), "-o", str(output)]
-    environment = {**os.environ, BEGUN_ANEW: str(folder / output)}
+    output = str(choose_output(config))
+    options = ["--partial", *(["--exact"] if mode == "mem" else []), "-o", output]
+    environment = {**os.environ, BEGUN_ANEW: output}
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(program, ["sonde", mode, *options, "--", *command], environment)
@@ -312,7 +333,7 @@ def begin(config):
     is_worker = "PYTEST_XDIST_WORKER" in os.environ  # whose first process was told already
     if os.environ.get(BEGUN_ANEW) or is_worker or known.help or known.version:
         return
-    if known.sonde != "trace" and not known.sonde_per_test:
+    if known.sonde == "record" or (known.sonde != "trace" and not known.sonde_per_test):
         begin_anew(config)
 
 
@@ -338,11 +359,13 @@ class Profiling:
         self.config = config
         self.recorder = kinds[config.getoption("sonde")](config)
         self.per_test = config.getoption("sonde_per_test")
-        self.in_process = self.per_test or isinstance(self.recorder, Calls)
+        self.in_process = isinstance(self.recorder, Calls)
         self.worker = getattr(config, "workerinput", {})  # of pytest-xdist
         made_up = self.worker.get("sonde_base") or made_up_name()
         self.recorder.recording = os.environ.pop(BEGUN_ANEW, None) or self.worker.get("sonde_recording")
         self.base = pathlib.Path(config.invocation_params.dir, config.getoption("sonde_output") or made_up)
+        if self.per_test and self.recorder.recording:
+            self.base = pathlib.Path(self.recorder.recording).parent
         self.has_run = False
         self.rows, self.written = [], []
 
@@ -364,19 +387,25 @@ class Profiling:
         item.runtest = lambda: self.recorder.run(item, run)
         yield
         del item.runtest
-        if self.per_test:
+        if self.per_test and not self.recorder.is_split_at_end:
             self.finish(self.path(item.nodeid))
 
     def finish(self, path):
         self.rows += self.recorder.finish(path)
         self.rows = sorted(self.rows, reverse=True)[: self.config.getoption("sonde_slowest")]
         if path:
-            self.written.append(os.path.relpath(path, self.config.invocation_params.dir))
+            self.add_written(path)
+
+    def add_written(self, path):
+        self.written.append(os.path.relpath(path, self.config.invocation_params.dir))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self):
-        if self.has_run and not self.per_test:
+        if self.has_run and (not self.per_test or self.recorder.is_split_at_end):
             self.finish(self.path() if self.in_process else None)
+        if self.has_run and self.per_test and self.recorder.is_split_at_end:
+            for path in self.recorder.split(self.path):
+                self.add_written(path)
         if self.worker:
             self.config.workeroutput["sonde"] = [[list(row) for row in self.rows], self.written]
 

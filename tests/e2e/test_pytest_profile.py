@@ -151,7 +151,7 @@ def test_a_recording_for_each_test(modern_suite):
 
 
 SLOW = """
-    import json, prog
+    import json, time, prog
 
     def test_quick():
         pass
@@ -160,7 +160,9 @@ SLOW = """
         text = json.dumps(list(range(20000)))
         for _ in range(40):
             json.loads(text, parse_int=int)
-        assert prog.loop(3000000)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:  # long enough to be found hot
+            assert prog.loop(100000)
 """
 LOOP = """
     def loop(count):
@@ -177,7 +179,8 @@ def test_slow_tests_are_told(modern_suite, mode):
     modern_suite.write("prog.py", LOOP)
     (modern_suite.folder / "test_some.py").unlink()
     modern_suite.write("test_slow.py", SLOW)
-    done = plain(modern_suite, f"--sonde={mode}", "--sonde-slowest", "1")
+    each = ["--sonde-per-test", "--sonde-output", "each"] if mode == "record" else []
+    done = plain(modern_suite, f"--sonde={mode}", "--sonde-slowest", "1", *each)
     assert done.returncode == 0, done.stderr
     summary = done.stdout.decode().partition("sonde: slowest tests")[2].partition("short test summary")[0]
     amounts = re.findall(r"^ +([\d.]+) s  test_slow.py::test_slow\n", summary, re.MULTILINE)
@@ -185,7 +188,12 @@ def test_slow_tests_are_told(modern_suite, mode):
     what = {"record": r"\d+ samples  loop \(.*prog.py:1\)", "line": r"[\d,]{7,} hits  loop \(.*prog.py:4\)"}
     assert re.search(what[mode], summary), summary
     assert "json" not in summary and "test_quick" not in summary
-    assert len(list(modern_suite.folder.glob("pytest.*.sonde"))) == 1
+    if each:
+        tables = read(modern_suite.folder / "each" / "test_slow.py_test_slow.sonde")
+        assert "loop" in {tables["strings"][name] for name in tables["codes"]["name"]}
+        assert (modern_suite.folder / "each" / "all.sonde").exists()
+    else:
+        assert len(list(modern_suite.folder.glob("pytest.*.sonde"))) == 1
 
 
 @pytest.mark.parametrize("mode", ["record", "mem"])
@@ -205,7 +213,7 @@ def test_misuse_is_told(modern_launch):
     launch = modern_launch
     launch.pytest = [sys.executable, "-m", "pytest"]
     launch.write("test_one.py", "def test(): pass\n")
-    done = plain(launch, "--sonde=record", "--sonde-per-test")
+    done = plain(launch, "--sonde=line", "--sonde-per-test")
     assert done.returncode == 4 and b"--sonde-per-test goes with" in done.stderr
     code = "import pytest, sys; sys.exit(pytest.main(['-p', 'sonde.pytest_plugin', '--sonde=record']))"
     done = launch.run([sys.executable, "-c", code], environment={"PYTHONPATH": package_of(launch)})

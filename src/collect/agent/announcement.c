@@ -81,9 +81,10 @@ bool announcement_flush(const struct session *session, int patience_ms)
     announcement_init(&hello, SESSION_FLUSH);
     struct pollfd done = {.fd = session_send(session, &hello, ends[1]) == 0 ? ends[0] : -1, .events = POLLIN};
     close(ends[1]);
-    poll(&done, 1, done.fd < 0 ? 0 : patience_ms);
+    char answer;
+    bool is_done = done.fd >= 0 && poll(&done, 1, patience_ms) > 0 && read(ends[0], &answer, 1) == 1;
     close(ends[0]);
-    return done.revents & POLLIN;
+    return is_done;
 }
 
 void announcement_refuse(const struct session *session, const char *why)

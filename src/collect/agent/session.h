@@ -24,7 +24,7 @@ enum session_message {
     SESSION_EVENTS = 6,  /* I have events; the event area's descriptor comes with this */
     SESSION_MPI = 7,     /* my calls of MPI are counted; the MPI area's descriptor comes with this */
     SESSION_REFUSED = 2, /* I am a Python that cannot be recorded */
-    SESSION_FLUSH = 7,   /* write what I have told so far, then a byte to the socket that comes with this */
+    SESSION_FLUSH = 8,   /* write what I have told so far, then a byte to the socket that comes with this */
 };
 
 struct session_hello {
