@@ -25,7 +25,7 @@ struct sums {
     uint32_t rank;     /* whose rows are being added up; MAP_NONE = nobody's */
     uint32_t *code_of; /* by code: that of the table; 0 = not carried over yet */
     uint32_t *path_of; /* by node: that of the table; 0 = not carried over yet; NULL = no paths */
-    int8_t *is_mpi;    /* by code; 0 = not looked at yet, 1 = it is, -1 = it is not */
+    bool *in_mpi;      /* by node: a frame of MPI's is on the stack that ends there */
     uint64_t *thread_amounts, *thread_mpi;
     struct growing functions, paths;
     uint64_t stack;  /* number of the one that is being added */
@@ -138,16 +138,23 @@ bool rank_sums_is_mpi(const struct recording *recording, uint32_t code)
     labels_module(recording, code, &module);
     bytes_put_u8(&module, 0);
     const char *name = module.failed ? "" : (const char *)module.data;
-    bool found = strncmp(name, "mpi4py.", 7) == 0 || strncmp(name, "libmpi", 6) == 0;
+    /* mpi4py's Python modules run the user's code: `python -m mpi4py x.py` puts all of it below mpi4py.run. */
+    bool found = strncmp(name, "mpi4py.MPI", 10) == 0 || strncmp(name, "libmpi", 6) == 0;
     bytes_clear(&module);
     return found;
 }
 
-static bool is_mpi(struct sums *sums, uint32_t code)
+/* What MPI calls in its turn, such as its plug-ins, is in it, too. */
+static void mark_mpi(struct sums *sums)
 {
-    if (!sums->is_mpi[code])
-        sums->is_mpi[code] = rank_sums_is_mpi(sums->from, code) ? 1 : -1;
-    return sums->is_mpi[code] > 0;
+    const struct recording *from = sums->from;
+    bool *is_mpi = calloc((size_t)from->codes_count + 1, sizeof *is_mpi);
+    sums->failed |= !is_mpi;
+    for (uint32_t code = 1; is_mpi && code < from->codes_count; code++)
+        is_mpi[code] = rank_sums_is_mpi(from, code);
+    for (uint32_t i = 1; is_mpi && i < from->nodes_count; i++)
+        sums->in_mpi[i] = is_mpi[from->nodes[i].code] || sums->in_mpi[from->nodes[i].parent];
+    free(is_mpi);
 }
 
 /* ---- one rank's sums ---- */
@@ -252,28 +259,26 @@ static void add_self(struct rank_cell *cell, const struct weight *weight)
     cell->calls += weight->calls;
 }
 
-/* From the innermost frame out; whether any is MPI's. */
-static bool add_stack(struct sums *sums, const struct weight *weight)
+/* From the innermost frame out. */
+static void add_stack(struct sums *sums, const struct weight *weight)
 {
     const struct node *nodes = sums->from->nodes;
-    bool in_mpi = false;
+    bool in_mpi = sums->in_mpi[weight->node];
     sums->stack++;
     for (uint32_t at = weight->node; at && !sums->failed; at = nodes[at].parent) {
         uint32_t code = carry_code(sums, nodes[at].code);
-        in_mpi |= !sums->has_totals && is_mpi(sums, nodes[at].code);
         if (code)
             add_total(sums, &sums->functions, code, weight, in_mpi);
         if (sums->path_of)
             add_total(sums, &sums->paths, sums->path_of[at], weight, in_mpi);
     }
     if (!weight->node || sums->failed)
-        return in_mpi;
+        return;
     uint32_t code = sums->code_of[nodes[weight->node].code];
     if (code)
         add_self(&sums->functions.cells[code], weight);
     if (sums->path_of)
         add_self(&sums->paths.cells[sums->path_of[weight->node]], weight);
-    return in_mpi;
 }
 
 static void change_rank(struct sums *sums, uint32_t rank)
@@ -291,7 +296,8 @@ static void add_weight(const struct weight *weight, void *context)
         return;
     change_rank(sums, place);
     struct rank_row *rank = &sums->table->ranks[place];
-    bool in_mpi = add_stack(sums, weight);
+    bool in_mpi = sums->in_mpi[weight->node];
+    add_stack(sums, weight);
     rank->amount += weight->amount;
     rank->calls += weight->calls;
     rank->samples += weight->samples;
@@ -353,7 +359,7 @@ static void add_row(struct sums *sums, const struct function_row *row, struct ra
     struct rank_cell *cell = code ? touch(sums, &sums->functions, code) : NULL;
     if (!cell)
         return;
-    bool in_mpi = is_mpi(sums, row->code);
+    bool in_mpi = rank_sums_is_mpi(sums->from, row->code);
     cell->calls += row->calls;
     cell->self += row->self;
     cell->total += row->total;
@@ -389,11 +395,11 @@ static int sums_init(struct sums *sums)
     const struct recording *from = sums->from;
     struct rank_table *table = sums->table;
     sums->code_of = calloc((size_t)from->codes_count + 1, sizeof *sums->code_of);
-    sums->is_mpi = calloc((size_t)from->codes_count + 1, sizeof *sums->is_mpi);
+    sums->in_mpi = calloc((size_t)from->nodes_count + 1, sizeof *sums->in_mpi);
     sums->thread_amounts = calloc((size_t)from->threads_count + 1, sizeof *sums->thread_amounts);
     sums->thread_mpi = calloc((size_t)from->threads_count + 1, sizeof *sums->thread_mpi);
     sums->path_of = table->with_paths ? calloc((size_t)from->nodes_count + 1, sizeof *sums->path_of) : NULL;
-    sums->failed = !sums->code_of || !sums->is_mpi || !sums->thread_amounts || !sums->thread_mpi ||
+    sums->failed = !sums->code_of || !sums->in_mpi || !sums->thread_amounts || !sums->thread_mpi ||
                    (table->with_paths && !sums->path_of) || recording_init(&table->names, NULL) < 0 ||
                    strings_intern_text(&table->identity, "") != 0 || !grow_origins(table, 0);
     return sums->failed ? -1 : 0;
@@ -402,7 +408,7 @@ static int sums_init(struct sums *sums)
 static void sums_clear(struct sums *sums)
 {
     free(sums->code_of);
-    free(sums->is_mpi);
+    free(sums->in_mpi);
     free(sums->thread_amounts);
     free(sums->thread_mpi);
     free(sums->path_of);
@@ -418,6 +424,8 @@ static int add_all(struct sums *sums, const struct selection *selection, struct 
         return add_flat(sums, selection, err);
     sums->has_totals = sums->from->mpi_totals_count && sums->table->measure == MEASURE_TIME &&
                        !selection->begin_ns && !selection->end_ns;
+    if (!sums->has_totals)
+        mark_mpi(sums);
     if (sums->path_of)
         carry_paths(sums);
     int result = weights_each(sums->from, selection, add_weight, sums, err);

@@ -16,7 +16,7 @@ struct selection;
 /* `places`: by thread, the place of its rank among the table's; MAP_NONE = it is of none. */
 int rank_sums_add(struct rank_table *table, const struct recording *recording,
                   const struct selection *selection, const uint32_t *places, struct err *err);
-/* Whether the function is one of mpi4py's, or of MPI's libraries where native frames are known. */
+/* Whether the function is one of mpi4py.MPI, or of MPI's libraries where native frames are known. */
 bool rank_sums_is_mpi(const struct recording *recording, uint32_t code);
 
 #endif

@@ -37,6 +37,13 @@ static uint32_t count_hosts(const struct rank_table *table, struct bytes *names)
     return count;
 }
 
+static const char *what_is_counted(const struct rank_table *table)
+{
+    if (measure_is_memory(table->measure))
+        return "blocks";
+    return table->sampled ? "samples" : "calls";
+}
+
 static const char *what_it_is(const struct rank_table *table)
 {
     if (measure_is_memory(table->measure))
@@ -181,7 +188,7 @@ static int put_functions(const struct rank_table *table, const struct report_opt
     bytes_putf(out,
                "%9s     mean      min  rank      max  rank      std imbal.  max-mean  present "
                "filename:lineno(function)\n",
-               table->sampled ? "samples" : "calls");
+               what_is_counted(table));
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < rows.ranking.count; i++)
         put_row(table, options, &rows.ranking.rows[i], &rows.stats[rows.ranking.rows[i].id], out);
@@ -249,7 +256,7 @@ int rank_text_put_ranks(const struct rank_table *table, const struct report_opti
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
     bytes_putf(out, "  rank  elapsed %8s      MPI %12s processes  host\n",
                measure_is_memory(table->measure) ? measure_name(table->measure) : "all",
-               table->sampled ? "samples" : "calls");
+               what_is_counted(table));
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     for (uint32_t i = 0; i < table->rank_count; i++)
         put_rank(table, options, &table->ranks[i], out);

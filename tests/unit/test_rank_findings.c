@@ -251,6 +251,28 @@ static void what_is_missing_is_said(void **state)
     done(&made, &told);
 }
 
+/* What MPI calls in its turn is no work either; but a program that was started by `python -m mpi4py` works. */
+static void inside_mpi_is_mpi(void **state)
+{
+    (void)state;
+    struct made made;
+    struct told told;
+    begin(&made);
+    uint32_t inner = add_node(&made.recording, made.wait, "poll", "mca_pml.so");
+    uint32_t start = add_node(&made.recording, 0, "run_command_line", "mpi4py.run");
+    uint32_t program = add_node(&made.recording, start, "program", "__main__");
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        uint32_t thread = add_rank(&made, rank, 1000);
+        add_calls(&made, thread, program, 1, 500);
+        add_calls(&made, thread, inner, 1, rank ? 400 : 0);
+    }
+    tell(&made, &told);
+    assert_int_equal(told.findings.count, 1);
+    assert_string_equal(told.findings.rows[0].topic, "balanced");
+    assert_float_equal(told.efficiency.useful.max, 500.0 * MS, 0);
+    done(&made, &told);
+}
+
 /* MPI's own numbers count in place of frames, and belong to their callers. */
 static void measured_mpi_is_not_useful(void **state)
 {
@@ -349,6 +371,7 @@ int main(void)
         cmocka_unit_test(measured_mpi_is_not_useful),
         cmocka_unit_test(some_ranks_are_a_recording),
         cmocka_unit_test(lists_are_read_and_written),
+        cmocka_unit_test(inside_mpi_is_mpi),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
