@@ -50,7 +50,7 @@ struct facts {
     char *file; /* where a recording of NAME would go */
     const char *variables[VARIABLES_MAX];
     size_t variable_count;
-    glob_t wrappers; /* for --mpi */
+    glob_t parts; /* of ours that deal with MPI */
     char *libraries[LIBRARIES_MAX];
     size_t library_count;
     char *python;
@@ -113,13 +113,13 @@ static void find_libraries(struct facts *facts)
     }
 }
 
-static void find_wrappers(struct facts *facts)
+static void find_parts(struct facts *facts)
 {
     struct installation installation = {0};
     char *pattern = NULL;
     if (installation_find(&installation, NULL) == 0 &&
-        asprintf(&pattern, "%s/_bin/libsonde_mpi_*.so", installation.package) >= 0) {
-        glob(pattern, 0, NULL, &facts->wrappers);
+        asprintf(&pattern, "%s/_bin/*sonde_mpi*", installation.package) >= 0) {
+        glob(pattern, 0, NULL, &facts->parts);
         free(pattern);
     }
     installation_clear(&installation);
@@ -151,7 +151,7 @@ static int find_facts(struct facts *facts, struct err *err)
     }
     find_variables(facts);
     find_libraries(facts);
-    find_wrappers(facts);
+    find_parts(facts);
     facts->python = given && *given ? strdup(given) : target_find_program("python3");
     return find_file(facts, err);
 }
@@ -160,7 +160,7 @@ static void clear_facts(struct facts *facts)
 {
     for (size_t i = 0; i < facts->library_count; i++)
         free(facts->libraries[i]);
-    globfree(&facts->wrappers);
+    globfree(&facts->parts);
     free(facts->python);
     free(facts->file);
 }
@@ -207,8 +207,8 @@ static void put_text(const struct facts *facts, struct bytes *out)
         bytes_putf(out, "  %s=%s\n", facts->variables[i], getenv(facts->variables[i]));
     if (!facts->variable_count)
         bytes_put_text(out, "  none\n");
-    put_list("Wrappers for --mpi:", facts->wrappers.gl_pathv, facts->wrappers.gl_pathc,
-             "none: sonde was built without MPI's headers", out);
+    put_list("Parts of sonde for MPI (calls: libsonde_mpi; merging under mpirun: sonde_mpi_*):",
+             facts->parts.gl_pathv, facts->parts.gl_pathc, "none", out);
     put_list("MPI libraries in the usual places:", facts->libraries, facts->library_count, "none", out);
 }
 
@@ -255,7 +255,7 @@ static void put_json(const struct facts *facts, struct json *json)
     for (size_t i = 0; i < facts->variable_count; i++)
         json_put_string(json, facts->variables[i], getenv(facts->variables[i]));
     json_end_object(json);
-    put_strings(json, "mpi_wrappers", facts->wrappers.gl_pathv, facts->wrappers.gl_pathc);
+    put_strings(json, "mpi_parts", facts->parts.gl_pathv, facts->parts.gl_pathc);
     put_strings(json, "mpi_libraries", facts->libraries, facts->library_count);
     json_end_object(json);
     bytes_put_u8(json->out, '\n');

@@ -432,7 +432,7 @@ static void take_rank(struct making *making, uint32_t rank)
 {
     char suffix[64];
     const char *of_result = making->result ? conversion_suffix(making->format) : "";
-    if (!making->ranks.folder.path || rank == RANK_NONE || rank == making->ranks.rank.number)
+    if (!making->ranks.folder.path || rank == RANK_NONE)
         return;
     snprintf(suffix, sizeof suffix, "%s.sonde", of_result);
     run_ranks_correct(&making->ranks, rank, &making->context, suffix, &making->file.path);

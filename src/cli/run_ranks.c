@@ -92,21 +92,26 @@ static int rename_exclusively(const char *from, const char *to)
 void run_ranks_correct(struct run_ranks *ranks, uint32_t rank, struct output_context *context,
                        const char *suffix, char **path)
 {
+    bool is_same = ranks->rank.number == rank;
     ranks->rank.number = context->rank = rank;
     char *name = run_ranks_file(ranks, suffix);
-    if (name && rename_exclusively(*path, name) != 0) {
-        char *second = output_second_name(name, context);
-        free(name);
-        name = second && rename_exclusively(*path, second) == 0 ? second : NULL;
-        if (!name)
-            free(second);
-    }
-    if (!name) {
+    char *second = name ? output_second_name(name, context) : NULL;
+    char **taken = NULL;
+    if (second && strcmp(*path, name) == 0)
+        is_same = true;
+    else if (second && rename_exclusively(*path, name) == 0)
+        taken = &name;
+    else if (second && !is_same && rename_exclusively(*path, second) == 0)
+        taken = &second;
+    if (taken) {
+        free(*path);
+        *path = *taken;
+        *taken = NULL;
+    } else if (!is_same) {
         message_warn("%s is rank %" PRIu32 "'s, but could not be called so", *path, rank);
-        return;
     }
-    free(*path);
-    *path = name;
+    free(name);
+    free(second);
 }
 
 void run_ranks_hush(struct run_ranks *ranks)

@@ -37,8 +37,9 @@ char *run_ranks_pattern(const struct run_ranks *ranks);
 /* Into the recording: which rank, of how many, who said so. */
 void run_ranks_describe(const struct run_ranks *ranks, struct writer *writer);
 
-/* MPI has said that this is another rank than the launcher did: from now on it counts, and the file at *path, which is
- * in the folder, is called after it. Never takes a name that is there: the second of a name adds rank and process. */
+/* MPI has said which rank this is, maybe another than the launcher did: from now on it counts, and the file at *path,
+ * which is in the folder, is called after it. Never takes a name that is there: the second of a name adds rank and
+ * process, as it may have done before. */
 void run_ranks_correct(struct run_ranks *ranks, uint32_t rank, struct output_context *context,
                        const char *suffix, char **path);
 

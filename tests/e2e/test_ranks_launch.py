@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import interpreters
 import pytest
 from conftest import read
 
@@ -202,6 +203,52 @@ def test_violent_ends(case, modern_launch):
         assert calls_of(read(path), "work") == 1000, f"rank {rank}: {output}"
     done = modern_launch.run([modern_launch.sonde, "report", folder])
     assert done.returncode == 0 and b"3" in done.stdout
+
+
+def test_mpi_knows_better(modern_launch):
+    """A launcher that calls all ranks 0: MPI's word counts, in the recordings and in their names."""
+    mpi.need_mpi4py()
+    script = modern_launch.write("true.py", "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
+    wrong = ["env", "SONDE_RANK=0", "SONDE_SIZE=3", "SONDE_RUN_ID=wrong"]
+    words = [*wrong, modern_launch.sonde, "trace", "--mpi", "--", mpi.PYTHON, script]
+    code, output = launched(modern_launch, [*mpi.launcher("openmpi", 3), *words])
+    assert code == 0, output
+    found = {}
+    for path in the_folder(modern_launch).glob("rank-*"):
+        data = read(path)
+        (rank,) = data["processes"]["rank"][1:]
+        found[rank] = path.name
+        assert data["meta"]["rank"] == str(rank) and data["meta"]["rank_from"] == "MPI_COMM_WORLD"
+        notes = [data["strings"][text] for text in data["notes"]["text"]]
+        assert any("MPI says" in note for note in notes) == (rank != 0)
+    assert sorted(found) == [0, 1, 2]
+    # The first rank may have had to add its process, as long as others sat on its name.
+    assert found[0].startswith("rank-0.sonde") and (found[1], found[2]) == ("rank-1.sonde", "rank-2.sonde")
+
+
+@pytest.mark.parametrize("name", ["halo", "imbalance", "master_worker"])
+def test_examples(name, modern_launch):
+    mpi.need_mpi4py()
+    script = interpreters.REPOSITORY / "examples" / "cluster" / f"{name}.py"
+    small = {"halo": ["--steps", "5"], "imbalance": ["--bundles", "2", "--wavelengths", "5"]}
+    words = [
+        modern_launch.sonde,
+        "trace",
+        "--mpi",
+        "--",
+        mpi.PYTHON,
+        script,
+        *small.get(name, ["--tasks", "6"]),
+    ]
+    code, output = launched(modern_launch, [*mpi.launcher("openmpi", 3), *words])
+    said = {
+        "halo": "3 ranks, heat",
+        "imbalance": "2 of 3 ranks had work",
+        "master_worker": "6 tasks done by 2",
+    }
+    assert code == 0 and said[name] in output, output
+    report = modern_launch.run([modern_launch.sonde, "report", the_folder(modern_launch)])
+    assert report.returncode == 0 and b"3 ranks" in report.stdout
 
 
 HANGING = """
