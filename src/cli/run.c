@@ -508,8 +508,9 @@ static int close_recorded(const struct making *making)
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, run->samples ? "is now" : "was and is");
     if (making->lacks_mpi)
-        message_warn(
-            "--mpi: the program has not initialised MPI, or its library is linked into it statically");
+        message_warn("--mpi: no call of MPI was met. The program does not initialise it, or the library is "
+                     "linked into it "
+                     "statically, or another tool stands before it");
     return making->close(run, making->values);
 }
 

@@ -297,7 +297,8 @@ static bool is_settled(const struct word *word, uintptr_t value)
 static void look_for_foreign(struct object *object, const struct word *word)
 {
     uintptr_t value = atomic_load_explicit(word->at, memory_order_acquire);
-    if (!is_settled(word, value) && word->type != STORED && !is_original(object, word, value))
+    bool matters = word->type != STORED && !state.rows[word->row].is_known;
+    if (!is_settled(word, value) && matters && !is_original(object, word, value))
         object->foreign = true;
 }
 

@@ -27,7 +27,8 @@ struct redirection {
     void *replacement;
     void **
         original; /* set before anything is exchanged: what the program's calls reach; NULL = it has none such */
-    bool is_known; /* it is set already, by the caller */
+    bool
+        is_known; /* it is set already, by the caller; words with another function do not make their object foreign */
 };
 
 struct relocations_counts {
