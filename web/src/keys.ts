@@ -4,8 +4,8 @@ import { signal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 
 import { selectMatch } from "./functions";
-import { fold, idle, modules, own, percent, range, recording, region, search, selected, toggleModule, view } from "./state";
-import { VIEWS } from "./views";
+import { fold, idle, modules, own, percent, range, ranks, recording, region, search, selected, toggleModule, view } from "./state";
+import { offered } from "./views";
 
 export interface Key {
   keys: string;
@@ -18,7 +18,7 @@ export const KEYS: Key[] = [
   { keys: "← → ↑ ↓, W A S D, + −", words: "move and zoom" },
   { keys: "Page Home End", words: "through rows and lines" },
   { keys: "Enter", words: "zoom to the selection; in the table, its source" },
-  { keys: "Esc", words: "the whole; then forget search, range, modules, region and selection" },
+  { keys: "Esc", words: "the whole; then forget search, range, modules, region, ranks and selection" },
   { keys: "t", words: "amounts or per cent" },
   { keys: "h", words: "hide library frames" },
   { keys: "m", words: "only stacks through the selection's module" },
@@ -59,6 +59,7 @@ function escape(): void {
   else if (range.value) range.value = null;
   else if (modules.value.length) modules.value = [];
   else if (region.value) region.value = "";
+  else if (ranks.value) ranks.value = "";
   else selected.value = 0;
 }
 
@@ -86,7 +87,7 @@ function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape" || event.key === "Enter") (event.target as HTMLElement).blur();
     return;
   }
-  const chosen = VIEWS["1234567890".indexOf(event.key)];
+  const chosen = offered(recording.value)["1234567890".indexOf(event.key)];
   if (chosen) view.value = chosen.name;
   else if (!(helpShown.value && event.key === "Escape") && taker?.(event)) event.preventDefault();
   else if (ACTIONS[event.key]) {

@@ -40,7 +40,7 @@ async function load(engine: Engine, count: number): Promise<void> {
 function replace(fresh: Recording): void {
   const old = recordings.value[fresh.number];
   batch(() => {
-    if (old?.summary.meta.run && old.summary.meta.run !== fresh.summary.meta.run) showRecording(fresh.number);
+    if (old?.summary.meta.run_id && old.summary.meta.run_id !== fresh.summary.meta.run_id) showRecording(fresh.number);
     recordings.value = recordings.value.map((one) => (one.number === fresh.number ? fresh : one));
   });
 }

@@ -14,7 +14,7 @@ import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, connected, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording } from "./state";
 import { ranks, recordings, region, REGION_WORDS, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
-import { VIEWS } from "./views";
+import { offered, VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
 
@@ -113,11 +113,11 @@ function skipTo(event: Event): void {
 function Tabs(): JSX.Element {
   return (
     <nav aria-label="views">
-      {VIEWS.filter(({ needs }) => !needs || (recording.value && needs(recording.value))).map(({ name, title }) => (
+      {offered(recording.value).map(({ name, title }, index) => (
         <button
           type="button"
           key={name}
-          title={`key ${(VIEWS.findIndex((one) => one.name === name) + 1) % 10}`}
+          title={`key ${(index + 1) % 10}`}
           aria-current={view.value === name ? "page" : undefined}
           onClick={() => (view.value = name)}
         >
@@ -184,7 +184,7 @@ function Help(): JSX.Element | null {
       </button>
       <h2>Keys</h2>
       <dl class="views">
-        {VIEWS.map(({ title }, index) => (
+        {offered(recording.value).map(({ title }, index) => (
           <>
             <dt>{(index + 1) % 10}</dt>
             <dd>{title}</dd>

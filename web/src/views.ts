@@ -38,3 +38,8 @@ export const VIEWS: View[] = [
   { name: "compare", title: "Compare", component: Compare, ofSeveral: true },
   { name: "ranks", title: "Ranks", component: Ranks, needs: hasRanks },
 ];
+
+/** Those that the recording has something for, in the order of their keys. */
+export function offered(recording: Recording | undefined): View[] {
+  return VIEWS.filter(({ needs }) => !needs || (recording && needs(recording)));
+}
