@@ -11,6 +11,10 @@
 static const uint64_t arena_bytes[] = {256 * 1024, 1024 * 1024};
 /* The table of arenas begins with 16 rows of 48 bytes and is doubled, whenever an arena is mapped that it has no row for. */
 #define ARENA_TABLE_BYTES 768
+/* From 3.10 on a tree tells whose an address is: a leaf for each 256 MiB that arenas lie in, seldom a branch above it. */
+#define ARENA_LEAF_BYTES   2048
+#define ARENA_BRANCH_BYTES 8192
+#define ARENAS_PER_LEAF    256
 
 /* What a frame says of those that it calls. */
 enum says { SAYS_NOTHING, SAYS_PROGRAM, SAYS_INTERPRETER };
@@ -64,22 +68,33 @@ static bool is_same_place(const struct heap_row *a, const struct heap_row *b)
     return a->thread == b->thread && a->node == b->node;
 }
 
-/* Whether the stack that the row is of has mapped arenas, too. `rows` end before `end`. */
-static bool maps_arenas(const struct heap_row *row, const struct heap_row *end)
+/* How many arenas the stack that the row is of has mapped, too. `rows` end before `end`. */
+static uint64_t mapped_arenas(const struct heap_row *row, const struct heap_row *end)
 {
     for (const struct heap_row *other = row; other < end && is_same_place(row, other); other++)
         if (other->allocator == HEAP_MMAP && other->total_count &&
             (other->total_bytes == other->total_count * arena_bytes[0] ||
              other->total_bytes == other->total_count * arena_bytes[1]))
-            return true;
-    return false;
+            return other->total_count;
+    return 0;
 }
 
 static bool is_arena_table(const struct heap_row *row, const struct heap_row *end)
 {
     uint64_t rows = row->live_bytes / ARENA_TABLE_BYTES;
     bool doubled = rows && row->live_bytes % ARENA_TABLE_BYTES == 0 && (rows & (rows - 1)) == 0;
-    return row->allocator == HEAP_REALLOC && row->live_count == 1 && doubled && maps_arenas(row, end);
+    return row->allocator == HEAP_REALLOC && row->live_count == 1 && doubled && mapped_arenas(row, end);
+}
+
+/* Leaves, and at most one branch; arenas that lie apart touch a few leaves more than they fill. */
+static bool is_arena_tree(const struct heap_row *row, const struct heap_row *end)
+{
+    uint64_t leaves = row->live_count * ARENA_LEAF_BYTES;
+    bool of_its_parts =
+        row->live_bytes == leaves || row->live_bytes == leaves - ARENA_LEAF_BYTES + ARENA_BRANCH_BYTES;
+    uint64_t arenas =
+        row->allocator == HEAP_CALLOC && row->live_count && of_its_parts ? mapped_arenas(row, end) : 0;
+    return arenas && row->live_count <= arenas / ARENAS_PER_LEAF + 3;
 }
 
 bool *heap_kept_rows(const struct recording *recording, struct err *err)
@@ -97,7 +112,8 @@ bool *heap_kept_rows(const struct recording *recording, struct err *err)
         const struct heap_row *row = &rows[i], *next = row + 1;
         bool is_last = next == end || !is_same_place(row, next) || row->allocator != next->allocator;
         kept[i] = is_last ? row->allocator == HEAP_FREE || !of_program[row->node] ||
-                                heap_kept_is_arenas(row, sampled) || is_arena_table(row, end)
+                                heap_kept_is_arenas(row, sampled) || is_arena_table(row, end) ||
+                                is_arena_tree(row, end)
                           : kept[i + 1];
     }
     free(of_program);

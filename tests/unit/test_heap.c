@@ -228,6 +228,34 @@ static void test_leaks_are_the_programs(void **state)
     assert_int_equal(weigh(&fixture->recording, (struct selection){.measure = MEASURE_LEAKED}), 20 * KIB);
 }
 
+/* 300 arenas touch two spans of 256 MiB or three, whose leaves and branch stay; a fifth block is the program's. */
+static void test_the_tree_of_arenas_is_no_leak(void **state)
+{
+    struct fixture *fixture = *state;
+    struct heap_row tree = {.at_ns = 100,
+                            .live_bytes = 3 * 2 * KIB + 8 * KIB,
+                            .live_count = 4,
+                            .thread = fixture->thread,
+                            .node = fixture->main_node,
+                            .allocator = HEAP_CALLOC};
+    recording_add_heap(&fixture->recording, &tree);
+    recording_add_heap(&fixture->recording, &(struct heap_row){.at_ns = 100,
+                                                               .total_bytes = 300 * MIB,
+                                                               .total_count = 300,
+                                                               .thread = fixture->thread,
+                                                               .node = fixture->main_node,
+                                                               .allocator = HEAP_MMAP});
+    const struct selection leaked = {.measure = MEASURE_LEAKED};
+    assert_int_equal(weigh(&fixture->recording, leaked), 0);
+    struct heap_row *row = &fixture->recording.heap[0];
+    row->live_count = 5;
+    row->live_bytes = 5 * 2 * KIB;
+    assert_int_equal(weigh(&fixture->recording, leaked), 10 * KIB);
+    row->live_count = 1;
+    row->live_bytes = 3 * KIB;
+    assert_int_equal(weigh(&fixture->recording, leaked), 3 * KIB);
+}
+
 static void test_arenas_of_samples_are_about_a_mebibyte(void **state)
 {
     (void)state;
@@ -423,6 +451,7 @@ int main(void)
         WITH_FIXTURE(test_log_knows_each_block),
         WITH_FIXTURE(test_addresses_of_processes_are_apart),
         WITH_FIXTURE(test_leaks_are_the_programs),
+        WITH_FIXTURE(test_the_tree_of_arenas_is_no_leak),
         cmocka_unit_test(test_arenas_of_samples_are_about_a_mebibyte),
         WITH_FIXTURE(test_moved_stacks_add_up),
         WITH_FIXTURE(test_own_code_keeps_amounts),
