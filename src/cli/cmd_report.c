@@ -408,7 +408,8 @@ static bool wants_ranks(const struct values *values)
 static bool may_be_of_ranks(const struct values *values)
 {
     bool by_function = strcmp(values->by, "function") == 0 || wants_ranks(values);
-    return by_function && !values->callers && !values->callees && !values->tree && !values->bottom_up &&
+    bool tree = values->tree && values->json; /* one of sums, with everything else */
+    return by_function && !values->callers && !values->callees && !tree && !values->bottom_up &&
            !values->regions && !values->process && !values->thread && !values->part.ranks;
 }
 
@@ -470,6 +471,7 @@ static int put_ranks(const struct values *values, struct rank_table *table, cons
     struct report_options report = {.terminal = terminal_for(values), .name = name};
     const struct rank_report ranks = {.function = values->ranks_of,
                                       .by_rank = strcmp(values->by, "rank") == 0,
+                                      .tree = values->tree,
                                       .csv = values->csv,
                                       .json = values->json};
     choose_keys(values, measure_is_memory(table->measure), &report);
@@ -485,7 +487,7 @@ static int put_ranks(const struct values *values, struct rank_table *table, cons
 static int report_ranks(const struct values *values, struct recording *recording, const char *name,
                         struct bytes *out, struct err *err)
 {
-    struct rank_table table = {0};
+    struct rank_table table = {.with_paths = values->tree};
     if (!is_of_ranks(values, recording) || rank_owners_only(recording) != RANK_NONE)
         return NO_RANKS;
     int result = add_recording(values, recording, &table, err);
@@ -500,7 +502,7 @@ static int report_ranks(const struct values *values, struct recording *recording
 static int report_rank_files(const struct values *values, const struct input_paths *paths, const char *name,
                              struct bytes *out, struct err *err)
 {
-    struct rank_table table = {0};
+    struct rank_table table = {.with_paths = values->tree};
     struct merge merge = {0};
     struct recording mpi = {0};
     int result = 0;
@@ -615,7 +617,8 @@ const struct command command_report = {
         "standard "
         "deviation, the imbalance, what the slowest rank has above the mean, and on how many ranks it ran. "
         "Findings "
-        "say who does nothing and who too much. Other views are of all ranks added up.\n\n"
+        "say who does nothing and who too much. --tree shows call paths so; other views are of all ranks "
+        "added up.\n\n"
         "The table has pstats' columns: ncalls (all calls, and after a slash those that were not recursive), "
         "tottime "
         "(seconds in the function itself), cumtime (with all that it called), and both for one call.\n\n"

@@ -166,6 +166,8 @@ int rank_report_put(const struct rank_table *table, const struct rank_report *re
         free(asked.codes);
         return result;
     }
+    if (report->tree)
+        return report->csv ? rank_csv_paths(table, out, err) : rank_text_put_tree(table, options, out, err);
     if (report->by_rank && report->csv)
         rank_csv_ranks(table, out);
     else if (report->csv || report->json)

@@ -17,6 +17,7 @@ struct rank_report {
     const char
         *function; /* on each rank: a name, dotted or not, or a regular expression; NULL = all functions */
     bool by_rank;  /* the ranks instead of the functions */
+    bool tree;     /* the call paths: the table must have them */
     bool csv, json;
 };
 

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "show/amount_text.h"
+#include "show/rank_tree.h"
 #include "show/report_text.h"
 #include "show/terminal.h"
 
@@ -230,6 +231,12 @@ int rank_text_put(const struct rank_table *table, const struct report_options *o
     if (put_top(table, options, out, err) < 0 || put_functions(table, options, out, err) < 0)
         return -1;
     return out->failed ? err_set(err, "not enough memory for the report") : 0;
+}
+
+int rank_text_put_tree(const struct rank_table *table, const struct report_options *options,
+                       struct bytes *out, struct err *err)
+{
+    return put_top(table, options, out, err) < 0 ? -1 : rank_tree_put(table, options, out, err);
 }
 
 static void put_rank(const struct rank_table *table, const struct report_options *options,

@@ -16,6 +16,9 @@ struct report_options;
 /* Of the options it takes the name, terminal, paths, order, restrictions, limit, and whether findings are wanted. */
 int rank_text_put(const struct rank_table *table, const struct report_options *options, struct bytes *out,
                   struct err *err);
+/* The same with the call tree in place of the functions (show/rank_tree.h). */
+int rank_text_put_tree(const struct rank_table *table, const struct report_options *options,
+                       struct bytes *out, struct err *err);
 /* A row for each rank: how long it took, what it did. */
 int rank_text_put_ranks(const struct rank_table *table, const struct report_options *options,
                         struct bytes *out, struct err *err);

@@ -133,6 +133,14 @@ def test_a_function_on_each_rank(run, report):
     assert "did you mean 'step'" in report(run, "--ranks-of", "stepp", code=2)
 
 
+def test_paths_are_told_apart(run, report):
+    tree = report(run, "--tree")
+    (line,) = [line for line in tree.splitlines() if line.endswith("(_xypix)")]
+    assert " 20/32 " in line
+    depths = {row["function"]: int(row["depth"]) for row in rows(report(run, "--tree", "--csv"))}
+    assert depths["_xypix"] == depths["extract"] + 1 == depths["main"] + 2
+
+
 def test_efficiencies(run, report):
     document = json.loads(report(run, "--json"))
     efficiency = document["efficiency"]
@@ -158,6 +166,6 @@ def test_what_is_missing_is_said(run, report, tmp_path):
 
 
 def test_other_views_are_of_all_ranks_together(run, report):
-    assert "32 processes" in report(run, "--tree", "--depth", "3")
+    assert "32 processes" in report(run, "--by", "module")
     assert "different views" in report(run, "--tree", "--ranks-of", "step", code=2)
     assert "holds no run of several ranks" in report(run / "rank-03.sonde", "--by", "rank", code=2)
