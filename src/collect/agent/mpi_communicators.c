@@ -8,6 +8,7 @@
 
 #define PLACES      8192
 #define MEMBERSHIPS 4096
+#define GROUPS      4096
 #define FREED       1u /* in place of a handle */
 #define CHUNK_BYTES (1u << 20)
 
@@ -50,26 +51,15 @@ static void *keep(size_t bytes)
     return chunk ? chunk + used - bytes : NULL;
 }
 
-/* The members of a group as ranks of the job; NULL when memory ran out. */
-static uint32_t *list_members(mpi_word group, uint32_t *count)
+/* Fills `members` with the ranks of the job that are in a group; `ranks` is room of the same size. */
+static void translate(mpi_word group, uint32_t *members, int *ranks, uint32_t count)
 {
-    int size = 0;
-    mpi_binding.Group_size(group, (mpi_word)&size);
-    *count = size > 0 ? (uint32_t)size : 0;
-    size_t bytes = (*count + (size_t)1) * sizeof(int);
-    int *ranks = own_memory_map(bytes);
-    uint32_t *members = keep(bytes);
-    for (int i = 0; ranks && i < size; i++)
-        ranks[i] = i;
-    if (ranks && members)
-        mpi_binding.Group_translate_ranks(group, (mpi_word)size, (mpi_word)ranks, world_group,
-                                          (mpi_word)members);
-    if (ranks)
-        own_memory_unmap(ranks, bytes);
-    for (uint32_t i = 0; members && i < *count; i++)
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = (int)i;
+    mpi_binding.Group_translate_ranks(group, count, (mpi_word)ranks, world_group, (mpi_word)members);
+    for (uint32_t i = 0; i < count; i++)
         if ((int)members[i] < 0) /* one that another job has brought in */
             members[i] = MPI_TRACKER_NOBODY;
-    return ranks ? members : NULL;
 }
 
 static uint64_t hash_members(const struct mpi_peers *members)
@@ -82,15 +72,52 @@ static uint64_t hash_members(const struct mpi_peers *members)
     return hash;
 }
 
+/* The same list for the same members: programs make and free communicators of one group for ever. Without any when there is
+ * no room. */
+static struct mpi_peers keep_members(const uint32_t *members, uint32_t count)
+{
+    static struct mpi_peers kept[GROUPS];
+    const struct mpi_peers wanted = {members, count};
+    size_t bytes = count * sizeof *members;
+    uint64_t hash = hash_members(&wanted);
+    for (uint32_t steps = 0; steps < GROUPS; steps++) {
+        struct mpi_peers *found = &kept[(hash + steps) % GROUPS];
+        if (found->count == count && memcmp(found->ranks, members, bytes) == 0)
+            return *found;
+        if (found->count)
+            continue;
+        uint32_t *copy = keep(bytes);
+        if (!copy)
+            break;
+        memcpy(copy, members, bytes);
+        return *found = (struct mpi_peers){copy, count};
+    }
+    return (struct mpi_peers){0};
+}
+
+static struct mpi_peers list_members(mpi_word group)
+{
+    int size = 0;
+    mpi_binding.Group_size(group, (mpi_word)&size);
+    uint32_t count = size > 0 ? (uint32_t)size : 0;
+    size_t bytes = 2 * count * sizeof(uint32_t);
+    uint32_t *room = count ? own_memory_map(bytes) : NULL;
+    struct mpi_peers members = {0};
+    if (!room)
+        return members;
+    translate(group, room, (int *)(room + count), count);
+    members = keep_members(room, count);
+    own_memory_unmap(room, bytes);
+    return members;
+}
+
 /* The members that `ask` (Comm_group, Comm_remote_group) tells of. */
 static struct mpi_peers ask_members(mpi_word handle, mpi_function *ask)
 {
     mpi_word group = 0;
-    struct mpi_peers members = {0};
     if (ask(handle, (mpi_word)&group) != 0)
-        return members;
-    members.ranks = list_members(mpi_abi_handle(&group, 0), &members.count);
-    members.count = members.ranks ? members.count : 0;
+        return (struct mpi_peers){0};
+    struct mpi_peers members = list_members(mpi_abi_handle(&group, 0));
     mpi_binding.Group_free((mpi_word)&group);
     return members;
 }

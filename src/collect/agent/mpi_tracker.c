@@ -286,7 +286,8 @@ void mpi_tracker_count(struct mpi_thread *thread, const struct mpi_tally *tally,
 
 void mpi_tracker_add_bytes(uint32_t node, const struct mpi_tally *tally)
 {
-    struct mpi_total *total = paused || !node ? NULL : find_total(node, tally);
+    bool has_any = tally->sent_bytes || tally->received_bytes;
+    struct mpi_total *total = paused || !node || !has_any ? NULL : find_total(node, tally);
     if (total)
         add_bytes(total, tally);
 }
