@@ -311,3 +311,16 @@ def test_clocks(sonde, tmp_path):
     for row in second:
         assert abs(row["local_ns"] - row["reference_ns"] - 5000 * 10**9) <= row["error_ns"]
         assert 0 < row["error_ns"] < 10**9
+
+
+def test_without_mpi(sonde, modern, tmp_path):
+    """That there was none is said, and where it cannot be."""
+
+    def told(*words):
+        done = subprocess.run([sonde, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr
+
+    code, words = told("record", "--mpi", "-o", "x.sonde", "--", modern.executable, "-c", "pass")
+    assert code == 0 and "no call of MPI was met" in words
+    assert told("record", "--mpi", "-p", "1")[0] == 2
+    assert told("mem", "--rss", "--mpi", "x.py")[0] == 2
