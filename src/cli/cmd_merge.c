@@ -78,12 +78,15 @@ static const char *common_format(const struct input_paths *inputs)
     return kept ? common->name : "sonde";
 }
 
-static bool reads_standard_input(const struct input_paths *inputs)
+/* Who shares the work reads files twice: standard input and pipes cannot be. */
+static bool can_be_shared(const struct input_paths *inputs)
 {
+    struct stat status;
     for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->items[i], "-") == 0)
-            return true;
-    return false;
+        if (strcmp(inputs->items[i], "-") == 0 ||
+            (stat(inputs->items[i], &status) == 0 && !S_ISREG(status.st_mode)))
+            return false;
+    return true;
 }
 
 static int merge_alone(const struct input_paths *inputs, struct merge_job *job, const char *format,
@@ -103,7 +106,7 @@ static int merge_files(const struct input_paths *inputs, const char *output, con
     const char *format = output_format(values->format, output, NULL);
     if (!format)
         format = common_format(inputs);
-    bool shared = crew->size > 1 && strcmp(format, "sonde") == 0 && !reads_standard_input(inputs);
+    bool shared = crew->size > 1 && strcmp(format, "sonde") == 0 && can_be_shared(inputs);
     int result = staged_open(&file, output, err);
     merge_shares_invite(crew, shared ? inputs : NULL, err);
     if (result == 0)

@@ -10,6 +10,7 @@
 
 #include "analyse/functions.h"
 #include "analyse/merge.h"
+#include "analyse/timeless.h"
 #include "base/err.h"
 #include "store/natives.h"
 #include "store/recording.h"
@@ -177,6 +178,49 @@ static void what_ranks_said_stays_theirs(void **state)
     recording_clear(&sum);
 }
 
+static void add_moments(struct recording *recording)
+{
+    const struct sample_row samples[] = {{10, 5, 1, 1, 1, SAMPLE_RUNNING},
+                                         {20, 6, 1, 2, 1, SAMPLE_RUNNING},
+                                         {30, 7, 1, 1, 2, SAMPLE_RUNNING},
+                                         {40, 8, 1, 1, 1, 0},
+                                         {15, 9, 2, 1, 3, SAMPLE_RUNNING}};
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        recording_add_sample(recording, &samples[i]);
+    recording_add_heap(recording, &(struct heap_row){.at_ns = 1, .live_bytes = 8, .thread = 1, .node = 1});
+    recording_add_heap(recording, &(struct heap_row){.at_ns = 2, .live_bytes = 16, .thread = 1, .node = 1});
+    recording_add_heap(recording, &(struct heap_row){.at_ns = 1, .live_bytes = 32, .thread = 1, .node = 2});
+    recording_add_call_event(recording, &(struct call_event_row){.end_ns = 5, .thread = 1, .node = 1});
+    recording_add_mark(recording, &(struct mark_row){.thread = 1});
+    uint32_t rss = recording_add_counter(recording, &(struct counter){.process = 1, .kind = COUNTER_LEVEL});
+    recording_add_series(recording, &(struct series_row){.time_ns = 1, .value = 4096, .counter = rss});
+}
+
+static void totals_have_no_times(void **state)
+{
+    (void)state;
+    struct recording run = {0};
+    make_run(&run, 0, 100);
+    add_messages(&run, 0);
+    add_moments(&run);
+    assert_int_equal(timeless_reduce(&run, NULL), 0);
+    assert_int_equal(run.samples_count, 4);
+    assert_int_equal(run.samples[0].time_ns, 10);
+    assert_int_equal(run.samples[0].weight_ns, 12);
+    assert_int_equal(run.samples[0].count, 3);
+    assert_int_equal(run.samples[2].state, 0); /* another state of the same stack */
+    assert_int_equal(run.samples[3].thread, 2);
+    assert_int_equal(run.heap_count, 2);
+    assert_int_equal(run.heap[0].live_bytes, 16);
+    assert_int_equal(run.calls_count, 3);
+    assert_int_equal(run.mpi_totals_count, 1);
+    assert_int_equal(run.messages_count + run.collectives_count, 0);
+    assert_int_equal(run.call_events_count + run.marks_count + run.series_count, 0);
+    assert_int_equal(run.counters_count, 1);
+    assert_string_equal(recording_meta(&run, "totals"), "1");
+    recording_clear(&run);
+}
+
 static void make_flat(struct recording *recording, unsigned shift)
 {
     recording_init(recording, NULL);
@@ -326,11 +370,11 @@ static void nothing_merges_into_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_stacks_become_one),       cmocka_unit_test(processes_and_threads_stay_apart),
-        cmocka_unit_test(metas_are_kept_when_all_agree), cmocka_unit_test(what_ranks_said_stays_theirs),
-        cmocka_unit_test(flat_rows_are_added),           cmocka_unit_test(stacks_can_be_added_as_a_table),
-        cmocka_unit_test(damage_is_not_forgotten),       cmocka_unit_test(nothing_merges_into_nothing),
-        cmocka_unit_test(addresses_are_told_apart),
+        cmocka_unit_test(equal_stacks_become_one),        cmocka_unit_test(processes_and_threads_stay_apart),
+        cmocka_unit_test(metas_are_kept_when_all_agree),  cmocka_unit_test(what_ranks_said_stays_theirs),
+        cmocka_unit_test(totals_have_no_times),           cmocka_unit_test(flat_rows_are_added),
+        cmocka_unit_test(stacks_can_be_added_as_a_table), cmocka_unit_test(damage_is_not_forgotten),
+        cmocka_unit_test(nothing_merges_into_nothing),    cmocka_unit_test(addresses_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
