@@ -12,6 +12,7 @@
 #include "cli/input.h"
 #include "cli/message.h"
 #include "cli/page_file.h"
+#include "cli/run_sums.h"
 #include "cli/view_remote.h"
 #include "cli/view_site.h"
 #include "show/server.h"
@@ -110,9 +111,12 @@ static int serve(struct viewing *viewing, struct err *err)
 
 static int view_recordings(struct viewing *viewing, int argc, char **argv, struct err *err)
 {
+    struct run_sums sums = {0};
     struct input_paths paths = {0};
     const char *output = viewing->values->output;
-    int result = input_expand(argc, argv, &paths, err);
+    int result = run_sums_make(&sums, argc, argv, err);
+    if (result == 0)
+        result = input_expand(sums.count, sums.words, &paths, err);
     if (result == 0 && output)
         result = page_file_write(output, &paths, err);
     else if (result == 0)
@@ -120,6 +124,7 @@ static int view_recordings(struct viewing *viewing, int argc, char **argv, struc
     if (result == 0 && !output)
         result = serve(viewing, err);
     input_clear(&paths);
+    run_sums_clear(&sums);
     return result;
 }
 
@@ -183,7 +188,9 @@ const struct command command_view = {
     .description =
         "Serves a page that shows the recordings: flame graph, table, call graph, source, "
         "timeline; several are "
-        "compared. FILE is of any format that sonde reads, or a folder of recordings; otherwise "
+        "compared. FILE is of any format that sonde reads, a folder of recordings, or the folder of a run "
+        "with many ranks, "
+        "which is shown as one; otherwise "
         "it is the newest "
         "recording here. One that is still being written is followed.\n\n"
         "The page's address holds a random token: without it nothing is shown. Only this machine "
