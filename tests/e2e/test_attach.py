@@ -442,7 +442,9 @@ def test_a_thread(modern_launch):
     launch = modern_launch
     launch.write("x.py", "import threading, time; threading.Thread(target=time.sleep, args=[9]).start()")
     with running(launch, "x.py") as process:
-        thread = max(map(int, os.listdir(f"/proc/{process.pid}/task")))
+        while len(threads := os.listdir(f"/proc/{process.pid}/task")) < 2:
+            time.sleep(0.01)
+        thread = max(map(int, threads))
         assert f"{thread} is a thread of process {process.pid}" in refused(launch, thread)
 
 

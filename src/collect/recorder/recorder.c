@@ -1,6 +1,5 @@
 #include "collect/recorder/recorder.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +14,8 @@
 #include "collect/agent/session.h"
 #include "collect/recorder/followed_kinds.h"
 #include "collect/recorder/listener.h"
+#include "collect/recorder/recorder_roster.h"
 #include "collect/recorder/recorder_state.h"
-#include "collect/recorder/recorder_sums.h"
 #include "store/writer.h"
 
 #define FIRST_CHECKPOINT_NS 100000000u
@@ -30,144 +29,14 @@
 #define LOADING_INTERVAL_MS 2 /* while a process loads libraries: its threads wait for their rows */
 #define PROGRESS_NS         200000000u
 #define INTERRUPT_GRACE_NS  200000000u /* for a program that an interrupt ends: its exit code is recorded */
-#define POLLED_MAX          1024 /* descriptors in one poll; more processes are looked for at checkpoints */
-#define MEMORY_OF_DEAD_NS   60000000000u /* a child that announces itself late still finds its parent */
-#define CLOCK_TOLERANCE     0.001        /* a counter that changes its rate by more is not to be trusted */
-
-static struct clock_rate current_rate(const struct recorder *recorder)
-{
-    bool counter = clock_has_counter();
-    return clock_rate_between(recorder->start, clock_read_pair(counter), counter);
-}
-
-static struct followed *find_followed(struct recorder *recorder, pid_t pid)
-{
-    for (size_t i = recorder->count; i-- > 0;)
-        if (recorder->followed[i].pid == pid)
-            return &recorder->followed[i];
-    return NULL;
-}
-
-static const struct followed *find_id(const struct recorder *recorder, uint32_t id)
-{
-    for (size_t i = recorder->count; id && i-- > 0;)
-        if (recorder->followed[i].id == id)
-            return &recorder->followed[i];
-    return NULL;
-}
-
-static void finish(struct recorder *recorder, struct followed *followed, bool ended, int32_t exit_code)
-{
-    struct clock_rate rate = current_rate(recorder);
-    followed_finish(followed, &rate);
-    recorder_sums_add(recorder->result, followed);
-    if (!followed->is_guest)
-        counters_end(&recorder->counters, (uint32_t)followed->pid);
-    followed_close(followed, recorder->options->writer, ended, exit_code);
-}
-
-/* The nearest ancestor that records: there may be shells between. */
-static uint32_t parent_of(struct recorder *recorder, pid_t pid, pid_t parent_pid)
-{
-    struct followed *known = find_followed(recorder, parent_pid);
-    for (int generation = 0; generation < 16 && pid > 1 && !known; generation++) {
-        pid = listener_parent(pid);
-        known = find_followed(recorder, pid);
-    }
-    return known ? known->id : 0;
-}
-
-static struct followed *new_followed(struct recorder *recorder)
-{
-    if (recorder->count == recorder->capacity) {
-        size_t capacity = recorder->capacity * 2 + 16;
-        struct followed *grown = realloc(recorder->followed, capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        recorder->followed = grown;
-        recorder->capacity = capacity;
-    }
-    return &recorder->followed[recorder->count++];
-}
+#define POLLED_MAX          1024  /* descriptors in one poll; more processes are looked for at checkpoints */
+#define CLOCK_TOLERANCE     0.001 /* a counter that changes its rate by more is not to be trusted */
 
 /* The earliest counts. */
 void recorder_end_sampling_at(struct recorder *recorder, uint64_t ns)
 {
     if (!recorder->over_ns || ns < recorder->over_ns)
         recorder->over_ns = ns;
-}
-
-static void finish_process(struct recorder *recorder, pid_t pid, int32_t exit_code)
-{
-    for (size_t i = 0; i < recorder->count; i++)
-        if (recorder->followed[i].pid == pid && recorder->followed[i].memory)
-            finish(recorder, &recorder->followed[i], true, exit_code);
-}
-
-/* The same process, if it records in another way already; one that announces a way again has become another program. */
-static const struct followed *find_same(struct recorder *recorder, pid_t pid, uint32_t purpose)
-{
-    struct followed *same = NULL;
-    for (size_t i = 0; i < recorder->count; i++) {
-        struct followed *followed = &recorder->followed[i];
-        if (followed->pid != pid || !followed->memory)
-            continue;
-        if (followed->purpose == purpose) {
-            finish_process(recorder, pid, INT32_MIN);
-            return NULL;
-        }
-        same = followed;
-    }
-    return same;
-}
-
-/* Whether the process has become another program since, which has announced itself faster than the old one's
- * sampler. */
-static bool is_overtaken(const struct recorder *recorder, pid_t pid, const struct session_hello *hello)
-{
-    for (size_t i = 0; i < recorder->count && hello->start_ns; i++) {
-        const struct followed *followed = &recorder->followed[i];
-        if (followed->pid == pid && followed->purpose == hello->message &&
-            followed->process.start_ns > hello->start_ns)
-            return true;
-    }
-    return false;
-}
-
-static void take_process(struct recorder *recorder, const struct session_hello *hello, pid_t pid, int fd)
-{
-    const struct recorder_options *options = recorder->options;
-    if (is_overtaken(recorder, pid, hello))
-        return;
-    struct followed *added = new_followed(recorder), opened;
-    if (!added)
-        return;
-    recorder->count--; /* until it is known to be one */
-    const struct followed *same = find_same(recorder, pid, hello->message);
-    struct followed *before = find_followed(recorder, pid);
-    uint32_t parent_id = before ? before->process.parent : parent_of(recorder, pid, (pid_t)hello->parent_pid);
-    const struct followed_origin origin = {
-        .pid = pid,
-        .parent_id = parent_id,
-        .forker = find_id(recorder, parent_id),
-        .same = same,
-        .observed = options->observe
-                        ? observed_meet(&recorder->observed, (uint32_t)pid, (uint32_t)hello->parent_pid)
-                        : 0};
-    if (followed_open(&opened, &origin, hello, fd, &recorder->native_files, options->describe) < 0)
-        return;
-    *added = opened;
-    if (followed_samples(&opened) && options->hot)
-        sample_drain_count_for(followed_samples(&opened), &recorder->hot);
-    recorder->count++;
-    if ((uint32_t)pid == recorder->invitation.pid)
-        invitation_accept(&recorder->invitation);
-    bool is_new = !same && !opened.is_guest;
-    recorder->result->processes += is_new;
-    if (is_new)
-        counters_add(&recorder->counters, (uint32_t)pid, opened.id, clock_monotonic_ns());
-    if (options->duration_ns && !opened.is_guest)
-        recorder_end_sampling_at(recorder, opened.process.start_ns + options->duration_ns);
 }
 
 static void note_words(struct recorder *recorder, pid_t pid, const char *why)
@@ -205,7 +74,7 @@ static void take_messages(struct recorder *recorder)
     while (listener_take(recorder->listener, user, &message)) {
         const struct session_hello *hello = &message.hello;
         if (followed_kinds_find(hello->message))
-            take_process(recorder, hello, message.pid, message.fd);
+            recorder_roster_take(recorder, hello, message.pid, message.fd);
         else if (hello->message == SESSION_REFUSED)
             note_refusal(recorder, hello, message.pid);
         else if (hello->message == SESSION_FLUSH)
@@ -235,7 +104,7 @@ static void reap_target(struct recorder *recorder)
         return;
     recorder->result->end_ns = clock_monotonic_ns();
     take_messages(recorder);
-    finish_process(recorder, recorder->target, exit_code_of(status));
+    recorder_roster_finish_process(recorder, recorder->target, exit_code_of(status));
     observed_end(&recorder->observed, (uint32_t)recorder->target, exit_code_of(status));
 }
 
@@ -272,52 +141,13 @@ static void take_pending_signals(struct recorder *recorder)
     }
 }
 
-/* A program may start any number of processes. */
-static void drop_long_dead(struct recorder *recorder)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    size_t kept = 0;
-    for (size_t i = 0; i < recorder->count; i++) {
-        const struct followed *followed = &recorder->followed[i];
-        if (followed->memory || now_ns - followed->process.end_ns < MEMORY_OF_DEAD_NS)
-            recorder->followed[kept++] = *followed;
-    }
-    recorder->count = kept;
-}
-
-/* Of a process that is sampled from outside the thread that does it tells; of one that we started SIGCHLD, with its exit
- * code. */
-static bool tells_end(const struct recorder *recorder, const struct followed *followed)
-{
-    return followed->memory && !recorder->attach.begins &&
-           (followed->pid != recorder->target || recorder->options->pid);
-}
-
-static void take_end(struct recorder *recorder, struct followed *followed)
-{
-    finish(recorder, followed, true, INT32_MIN);
-    if (followed->pid != recorder->target)
-        return;
-    recorder->target_ended = true;
-    recorder->result->end_ns = clock_monotonic_ns();
-}
-
-static void finish_ended(struct recorder *recorder)
-{
-    for (size_t i = 0; i < recorder->count; i++) {
-        struct followed *followed = &recorder->followed[i];
-        if (tells_end(recorder, followed) && followed_has_ended(followed))
-            take_end(recorder, followed);
-    }
-}
-
 static void checkpoint(struct recorder *recorder)
 {
-    struct clock_rate rate = current_rate(recorder);
+    struct clock_rate rate = recorder_state_rate(recorder);
     if (recorder->first_rate == 0)
         recorder->first_rate = rate.ns_per_tick;
-    finish_ended(recorder);
-    drop_long_dead(recorder);
+    recorder_roster_finish_ended(recorder);
+    recorder_roster_drop_long_dead(recorder);
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
             followed_drain(&recorder->followed[i], &rate);
@@ -353,19 +183,6 @@ static size_t list_descriptors(const struct recorder *recorder, struct pollfd *p
     return count;
 }
 
-static void take_ends(struct recorder *recorder, const struct pollfd *polled, size_t count)
-{
-    for (size_t p = 2; p < count; p++) {
-        if (!(polled[p].revents & POLLIN))
-            continue;
-        for (size_t i = 0; i < recorder->count; i++) {
-            struct followed *followed = &recorder->followed[i];
-            if (followed->pidfd == polled[p].fd && tells_end(recorder, followed))
-                take_end(recorder, followed);
-        }
-    }
-}
-
 static void wait_and_handle(struct recorder *recorder, int timeout_ms)
 {
     struct pollfd polled[POLLED_MAX];
@@ -374,21 +191,13 @@ static void wait_and_handle(struct recorder *recorder, int timeout_ms)
         return;
     take_messages(recorder);
     take_pending_signals(recorder);
-    take_ends(recorder, polled, count);
-}
-
-static uint32_t still_running(const struct recorder *recorder)
-{
-    uint32_t running = 0;
-    for (size_t i = 0; i < recorder->count; i++)
-        running += recorder->followed[i].memory && !recorder->followed[i].is_guest;
-    return running;
+    recorder_roster_take_ends(recorder, polled, count);
 }
 
 /* Rings are small: they are emptied between checkpoints, too. How long to wait until the next time. */
 static uint64_t empty_rings(struct recorder *recorder)
 {
-    struct clock_rate rate = current_rate(recorder);
+    struct clock_rate rate = recorder_state_rate(recorder);
     uint64_t wait_ms = UINT64_MAX;
     for (size_t i = 0; i < recorder->count; i++) {
         if (!recorder->followed[i].memory || !followed_has_rings(&recorder->followed[i]))
@@ -488,17 +297,17 @@ static int follow_until_end(struct recorder *recorder, struct err *err)
             wait_and_handle(recorder, patience_ms(recorder, now));
     }
     uint64_t ended_ns = clock_monotonic_ns();
-    while (still_running(recorder) && is_worth_waiting(recorder, clock_monotonic_ns() - ended_ns)) {
+    while (recorder_roster_running(recorder) && is_worth_waiting(recorder, clock_monotonic_ns() - ended_ns)) {
         wait_and_handle(recorder, 10);
-        finish_ended(recorder);
-        drop_long_dead(recorder);
+        recorder_roster_finish_ended(recorder);
+        recorder_roster_drop_long_dead(recorder);
     }
     return 0;
 }
 
 static void note_clock(struct recorder *recorder)
 {
-    struct clock_rate rate = current_rate(recorder);
+    struct clock_rate rate = recorder_state_rate(recorder);
     double change = recorder->first_rate > 0 ? rate.ns_per_tick / recorder->first_rate - 1 : 0;
     if (change < CLOCK_TOLERANCE && change > -CLOCK_TOLERANCE)
         return;
@@ -512,10 +321,10 @@ static void note_clock(struct recorder *recorder)
 static void finish_all(struct recorder *recorder)
 {
     recorder->result->processes += recorder->observed.met;
-    recorder->result->left_running = still_running(recorder) + observed_finish(&recorder->observed);
+    recorder->result->left_running = recorder_roster_running(recorder) + observed_finish(&recorder->observed);
     for (size_t i = 0; i < recorder->count; i++)
         if (recorder->followed[i].memory)
-            finish(recorder, &recorder->followed[i], false, INT32_MIN);
+            recorder_roster_finish(recorder, &recorder->followed[i], false, INT32_MIN);
     note_clock(recorder);
     writer_flush(recorder->options->writer);
 }
@@ -545,15 +354,15 @@ static void see_off(struct recorder *recorder)
 
 void recorder_take_attached(void *context, uint32_t pid, const struct session_hello *hello, int fd)
 {
-    take_process(context, hello, (pid_t)pid, fd);
+    recorder_roster_take(context, hello, (pid_t)pid, fd);
 }
 
 void recorder_end_attached(void *context, uint32_t pid, bool is_program, const char *why)
 {
     struct recorder *recorder = context;
-    struct followed *followed = find_followed(recorder, (pid_t)pid);
+    struct followed *followed = recorder_roster_find(recorder, (pid_t)pid);
     if (followed && followed->memory)
-        finish(recorder, followed, !why, INT32_MIN);
+        recorder_roster_finish(recorder, followed, !why, INT32_MIN);
     if (why)
         note_words(recorder, (pid_t)pid, why);
     if (!is_program)

@@ -1,6 +1,6 @@
 /*
- * recorder_state: one run while it is recorded, and what its beginning (recorder_start.c) and the rest of it (recorder.c)
- * ask of each other. Private to the recorder, which owns all of it.
+ * recorder_state: one run while it is recorded, and what its beginning (recorder_start.c) and the rest of it (recorder.c,
+ * and recorder_roster.c for its processes) ask of each other. Private to the recorder, which owns all of it.
  */
 #ifndef SONDE_COLLECT_RECORDER_RECORDER_STATE_H
 #define SONDE_COLLECT_RECORDER_RECORDER_STATE_H
@@ -42,6 +42,12 @@ struct recorder {
     struct counters counters;
     struct observed observed; /* of a program that is only looked at */
 };
+
+static inline struct clock_rate recorder_state_rate(const struct recorder *recorder)
+{
+    bool counter = clock_has_counter();
+    return clock_rate_between(recorder->start, clock_read_pair(counter), counter);
+}
 
 /* Starts the program, or begins with one that runs already. */
 int recorder_start(struct recorder *recorder, struct err *err);
