@@ -5,13 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/functions.h"
 #include "analyse/line_table.h"
-#include "analyse/merge.h"
-#include "analyse/mpi_suspects.h"
 #include "analyse/native_stacks.h"
-#include "analyse/rank_owners.h"
-#include "analyse/rank_table.h"
 #include "analyse/regions.h"
 #include "analyse/series.h"
 #include "base/bytes.h"
@@ -22,6 +17,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/rank_report.h"
+#include "cli/rank_run.h"
 #include "cli/report_mpi.h"
 #include "cli/selection_options.h"
 #include "export/report_json.h"
@@ -202,27 +198,12 @@ static int find_thread(const struct recording *recording, const char *text, stru
     return 0;
 }
 
-static bool is_memory_key(const char *key)
-{
-    enum measure found;
-    return measure_find(key, &found, NULL) == 0 && measure_is_memory(found);
-}
-
-/* Of memory the measures are keys, too: the last one says what is shown, ... */
-static const char *choose_measure(const struct values *values, const struct recording *recording)
-{
-    const char *measure = values->measure;
-    for (size_t i = 0; i < values->sort.count && measure_has_memory(recording); i++)
-        measure = is_memory_key(values->sort.items[i]) ? values->sort.items[i] : measure;
-    return measure;
-}
-
-/* ... the other keys how it is ordered. */
+/* Keys that name a measure of memory say what is shown, the others how it is ordered. */
 static void choose_keys(const struct values *values, bool memory, struct report_options *report)
 {
     report->sort = values->sort.items;
     for (size_t i = 0; i < values->sort.count; i++)
-        if (!memory || !is_memory_key(values->sort.items[i]))
+        if (!memory || !selection_options_is_measure(values->sort.items[i]))
             values->sort.items[report->sort_count++] = values->sort.items[i];
 }
 
@@ -255,7 +236,7 @@ static int choose_look(const struct values *values, struct report_options *repor
 static int choose(const struct values *values, const struct recording *recording,
                   struct report_options *report, struct err *err)
 {
-    const char *measure = choose_measure(values, recording);
+    const char *measure = selection_options_measure(values->measure, &values->sort, recording);
     choose_keys(values, measure_has_memory(recording), report);
     if (choose_look(values, report, err) < 0)
         return -1;
@@ -396,9 +377,6 @@ static bool are_of_counters(const struct input_paths *paths)
 
 /* ---- runs with ranks ---- */
 
-#define NO_RANKS       1
-#define MPI_EVENTS_MAX 10000000
-
 static bool wants_ranks(const struct values *values)
 {
     return values->ranks_of || strcmp(values->by, "rank") == 0;
@@ -413,59 +391,20 @@ static bool may_be_of_ranks(const struct values *values)
            !values->regions && !values->process && !values->thread && !values->part.ranks;
 }
 
-/* Lines and memory over time have reports of their own, of all ranks together. */
-static bool is_of_ranks(const struct values *values, const struct recording *recording)
+static struct rank_run_view view_of(const struct values *values)
 {
-    bool has_functions = !functions_are_of_lines(recording) && !recording->lines_count &&
-                         !recording->line_memory_count && !series_is_all(recording);
-    return rank_owners_has_any(recording) && (has_functions || wants_ranks(values));
+    return (struct rank_run_view){.part = values->part,
+                                  .sort = values->sort,
+                                  .measure = values->measure,
+                                  .range = values->range,
+                                  .idle = values->idle,
+                                  .gil = values->gil,
+                                  .internals = values->internals,
+                                  .paths = values->tree,
+                                  .any_kind = wants_ranks(values)};
 }
 
-static int add_recording(const struct values *values, struct recording *recording, struct rank_table *table,
-                         struct err *err)
-{
-    struct selection selection = {.idle = values->idle, .gil = values->gil};
-    if (native_stacks_name(recording, values->internals, err) < 0 ||
-        selection_options_narrow_some(&values->part, recording, err) < 0 ||
-        selection_options_choose(choose_measure(values, recording), values->range, recording, &selection,
-                                 err) < 0)
-        return -1;
-    return rank_table_add(table, recording, &selection, err);
-}
-
-/* What findings say of MPI needs the events of all ranks; of too many of them they are silent. */
-static int add_mpi(struct recording *recording, struct merge *mpi, struct err *err)
-{
-    uint64_t events = (uint64_t)mpi->result.messages_count + mpi->result.collectives_count;
-    if (!mpi_suspects_has(recording) || events > MPI_EVENTS_MAX)
-        return 0;
-    report_mpi_strip(recording);
-    return merge_add(mpi, recording, err);
-}
-
-/* A file that cannot be read costs itself only, and so does one of no rank among others. */
-static int add_file(const struct values *values, const char *path, struct rank_table *table,
-                    struct merge *mpi, struct err *err)
-{
-    struct recording recording = {0};
-    struct err why = {0};
-    int result = input_read(path, &recording, &why);
-    bool is_ranked = result == 0 && is_of_ranks(values, &recording);
-    if (result == 0 && !is_ranked)
-        err_set(&why, "%s: it is of no rank", path);
-    if (is_ranked && add_recording(values, &recording, table, err) == 0)
-        result = add_mpi(&recording, mpi, err);
-    else if (is_ranked)
-        result = -1;
-    else if (result == 0 && !table->rank_count)
-        result = NO_RANKS;
-    else
-        result = rank_table_note_unread(table, why.text, err);
-    recording_clear(&recording);
-    return result;
-}
-
-static int put_ranks(const struct values *values, struct rank_table *table, const char *name,
+static int put_ranks(const struct values *values, const struct rank_table *table, const char *name,
                      struct bytes *out, struct err *err)
 {
     struct report_options report = {.terminal = terminal_for(values), .name = name};
@@ -475,47 +414,24 @@ static int put_ranks(const struct values *values, struct rank_table *table, cons
                                       .csv = values->csv,
                                       .json = values->json};
     choose_keys(values, measure_is_memory(table->measure), &report);
-    if (choose_look(values, &report, err) < 0 || rank_table_finish(table, err) < 0)
+    if (choose_look(values, &report, err) < 0)
         return -1;
-    if (values->part.modules.count && !rank_table_function_count(table))
-        return err_set(err, "no rank has the module '%s': 'sonde report --by module' lists them",
-                       values->part.modules.items[0]);
-    return table->rank_count > 1 ? rank_report_put(table, &ranks, &report, out, err) : NO_RANKS;
+    return rank_report_put(table, &ranks, &report, out, err);
 }
 
-/* One file that holds all ranks; NO_RANKS when it does not. */
-static int report_ranks(const struct values *values, struct recording *recording, const char *name,
-                        struct bytes *out, struct err *err)
+/* Of the recording, or where that is NULL of the files; RANK_RUN_NONE when these are not several ranks. */
+static int report_ranks(const struct values *values, struct recording *recording,
+                        const struct input_paths *paths, const char *name, struct bytes *out, struct err *err)
 {
-    struct rank_table table = {.with_paths = values->tree};
-    if (!is_of_ranks(values, recording) || rank_owners_only(recording) != RANK_NONE)
-        return NO_RANKS;
-    int result = add_recording(values, recording, &table, err);
-    table.mpi = recording;
+    struct rank_run run = {0};
+    const struct rank_run_view view = view_of(values);
+    if (!may_be_of_ranks(values))
+        return RANK_RUN_NONE;
+    int result = recording ? rank_run_take_in(&run, &view, recording, err)
+                           : rank_run_read_files(&run, &view, paths, err);
     if (result == 0)
-        result = put_ranks(values, &table, name, out, err);
-    rank_table_clear(&table);
-    return result;
-}
-
-/* A file for each rank; NO_RANKS when the first that can be read is of none. */
-static int report_rank_files(const struct values *values, const struct input_paths *paths, const char *name,
-                             struct bytes *out, struct err *err)
-{
-    struct rank_table table = {.with_paths = values->tree};
-    struct merge merge = {0};
-    struct recording mpi = {0};
-    int result = 0;
-    for (size_t i = 0; i < paths->count && result == 0; i++)
-        result = add_file(values, paths->items[i], &table, &merge, err);
-    if (result == 0 && merge.added)
-        result = merge_take(&merge, &mpi, err);
-    table.mpi = mpi_suspects_has(&mpi) ? &mpi : NULL;
-    if (result == 0)
-        result = put_ranks(values, &table, name, out, err);
-    merge_clear(&merge);
-    recording_clear(&mpi);
-    rank_table_clear(&table);
+        result = put_ranks(values, &run.table, name, out, err);
+    rank_run_clear(&run);
     return result;
 }
 
@@ -527,9 +443,9 @@ static int report_sum(const struct values *values, const struct input_paths *pat
     struct recording recording = {0};
     char *heading = NULL;
     int result = input_read_all((int)paths->count, paths->items, &recording, &heading, err);
-    bool one = result == 0 && paths->count == 1 && may_be_of_ranks(values);
-    int ranks = one ? report_ranks(values, &recording, name, out, err) : NO_RANKS;
-    if (result == 0 && ranks != NO_RANKS)
+    bool one = result == 0 && paths->count == 1;
+    int ranks = one ? report_ranks(values, &recording, NULL, name, out, err) : RANK_RUN_NONE;
+    if (result == 0 && ranks != RANK_RUN_NONE)
         result = ranks;
     else if (result == 0 && wants_ranks(values))
         result = err_set(err, "%s holds no run of several ranks, which --ranks-of and --by rank are about",
@@ -571,17 +487,16 @@ static int report_inputs(const struct values *values, int argc, char **argv, str
         return -1;
     if (input_expand(argc, argv, &paths, err) < 0)
         return -1;
-    if (values->part.ranks && rank_report_choose_files(values->part.ranks, &paths, err) < 0) {
+    if (values->part.ranks && rank_run_choose_files(values->part.ranks, &paths, err) < 0) {
         input_clear(&paths);
         return -1;
     }
     const char *name = argc == 1 ? argv[0] : paths.items[0];
     bool many = paths.count > 1 && !has_standard_input(&paths);
-    int result =
-        many && may_be_of_ranks(values) ? report_rank_files(values, &paths, name, out, err) : NO_RANKS;
-    if (result == NO_RANKS && many && !values->json && !values->csv && are_of_counters(&paths))
+    int result = many ? report_ranks(values, NULL, &paths, name, out, err) : RANK_RUN_NONE;
+    if (result == RANK_RUN_NONE && many && !values->json && !values->csv && are_of_counters(&paths))
         result = report_each(values, &paths, out, err);
-    else if (result == NO_RANKS)
+    else if (result == RANK_RUN_NONE)
         result = report_sum(values, &paths, name, out, err);
     input_clear(&paths);
     return result;

@@ -9,8 +9,6 @@
 #include "analyse/restrict.h"
 #include "base/bytes.h"
 #include "base/err.h"
-#include "base/rank_list.h"
-#include "cli/input.h"
 #include "cli/suggest.h"
 #include "export/rank_csv.h"
 #include "export/rank_json.h"
@@ -176,35 +174,4 @@ int rank_report_put(const struct rank_table *table, const struct rank_report *re
         return report->by_rank ? rank_text_put_ranks(table, options, out, err)
                                : rank_text_put(table, options, out, err);
     return 0;
-}
-
-/* False when the name does not tell. */
-static bool rank_of_file(const char *path, uint32_t *rank)
-{
-    static const char prefix[] = "rank-";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strncmp(name, prefix, strlen(prefix)) != 0)
-        return false;
-    char *end;
-    unsigned long number = strtoul(name + strlen(prefix), &end, 10);
-    *rank = (uint32_t)number;
-    return end > name + strlen(prefix) && *end == '.' && number < UINT32_MAX;
-}
-
-int rank_report_choose_files(const char *ranks, struct input_paths *paths, struct err *err)
-{
-    size_t kept = 0;
-    bool has = false;
-    if (!rank_list_has(ranks, 0, &has))
-        return err_set(err, "--rank must be a list such as 0,7,100-115, which '%s' is not", ranks);
-    for (size_t i = 0; i < paths->count; i++) {
-        uint32_t rank;
-        bool stays = !rank_of_file(paths->items[i], &rank) || (rank_list_has(ranks, rank, &has) && has);
-        if (stays)
-            paths->items[kept++] = paths->items[i];
-        else
-            free(paths->items[i]);
-    }
-    paths->count = kept;
-    return kept ? 0 : err_set(err, "no file is of rank %s: 'sonde report --by rank' lists them", ranks);
 }

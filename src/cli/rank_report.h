@@ -9,7 +9,6 @@
 
 struct bytes;
 struct err;
-struct input_paths;
 struct rank_table;
 struct report_options;
 
@@ -23,7 +22,4 @@ struct rank_report {
 
 int rank_report_put(const struct rank_table *table, const struct rank_report *report,
                     const struct report_options *options, struct bytes *out, struct err *err);
-/* Leaves out files whose names say that they are of other ranks ("rank-07.sonde"), so that they need not be read. */
-int rank_report_choose_files(const char *ranks, struct input_paths *paths, struct err *err);
-
 #endif

@@ -59,6 +59,20 @@ int selection_options_choose(const char *measure, const char *range, const struc
     return range ? choose_range(range, recording, selection, err) : 0;
 }
 
+bool selection_options_is_measure(const char *key)
+{
+    enum measure found;
+    return measure_find(key, &found, NULL) == 0 && measure_is_memory(found);
+}
+
+const char *selection_options_measure(const char *measure, const struct option_list *sort,
+                                      const struct recording *recording)
+{
+    for (size_t i = 0; i < sort->count && measure_has_memory(recording); i++)
+        measure = selection_options_is_measure(sort->items[i]) ? sort->items[i] : measure;
+    return measure;
+}
+
 static int check_modules(const struct selection_part *part, const struct recording *recording,
                          struct err *err)
 {

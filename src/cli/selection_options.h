@@ -5,6 +5,7 @@
 #ifndef SONDE_CLI_SELECTION_OPTIONS_H
 #define SONDE_CLI_SELECTION_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/options.h"
@@ -58,6 +59,11 @@ struct selection_part {
 /* `measure` and `range` as they were typed; NULL = not at all. */
 int selection_options_choose(const char *measure, const char *range, const struct recording *recording,
                              struct selection *selection, struct err *err);
+
+/* Of memory, measures are also keys of --sort: the last of them says what is shown, in place of `measure`. */
+const char *selection_options_measure(const char *measure, const struct option_list *sort,
+                                      const struct recording *recording);
+bool selection_options_is_measure(const char *key);
 
 /* Leaves only that part in the recording. */
 int selection_options_narrow(const struct selection_part *part, struct recording *recording, struct err *err);

@@ -9,8 +9,8 @@ import time
 from mpi4py import MPI
 
 SLOW_RANK = 17
-PIXELS_S = 0.25
-STEP_S = 0.1
+PIXELS_S = 1.5
+STEP_S = 0.2
 MANY_STEPS = 15
 
 
