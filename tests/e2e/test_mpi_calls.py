@@ -296,6 +296,23 @@ def test_fortran(sonde, modern, tmp_path, name):
     assert rank == 1
 
 
+def test_python_inside(sonde, tmp_path):
+    """A program in C, whose copies of the library's handles are the true ones; Python comes later."""
+    world = mpi_worlds.debian()
+    compiler, flags = shutil.which("mpicc.openmpi"), shutil.which("python3-config", path="/usr/bin")
+    if not compiler or not flags:
+        pytest.skip("mpicc.openmpi or the headers of Debian's Python are not installed")
+    options = subprocess.check_output([flags, "--includes", "--embed", "--ldflags"], text=True).split()
+    build = [compiler, PROGRAMS / "mpi_host.c", "-o", "host", *options]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    world.run([*world.words(2), sonde, "record", "--mpi", "-o", "run", "--", "./host"], tmp_path)
+    for path in sorted(tmp_path.glob("run/rank-*.sonde")):
+        file = Rank(path)
+        assert file.counted("ALLREDUCE") == (5, 40, 40) and file.counted("INIT")[0] == 1
+        assert file.collectives("inner") == [("BARRIER", NOBODY, 0, 0)]
+    assert file.communicators[1]["rank"] == 1
+
+
 def test_clocks(sonde, tmp_path):
     """One rank's clock is 5000 s ahead, in a namespace of its own: that is measured, at both ends."""
     world = mpi_worlds.debian()

@@ -69,6 +69,13 @@ const struct mpi_abi *mpi_abi_find(const char *name)
     return NULL;
 }
 
+/* A variable of the library's. An executable that names it has a copy of its own, which the library then uses, too. */
+static void *find_data(void *library, const char *symbol)
+{
+    void *found = dlsym(RTLD_DEFAULT, symbol);
+    return found ? found : dlsym(library, symbol);
+}
+
 static bool fill_handles(struct mpi_abi *abi, void *library)
 {
     const struct {
@@ -83,7 +90,7 @@ static bool fill_handles(struct mpi_abi *abi, void *library)
     };
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
         if (handles[i].symbol)
-            *handles[i].handle = (mpi_word)dlsym(library, handles[i].symbol);
+            *handles[i].handle = (mpi_word)find_data(library, handles[i].symbol);
         if (!*handles[i].handle)
             return false;
     }
@@ -114,9 +121,9 @@ static void fill_fortran(struct mpi_binding *binding)
     *(void **)&binding->type_of = dlsym(binding->library, "PMPI_Type_f2c");
     *(void **)&binding->request_of = dlsym(binding->library, "PMPI_Request_f2c");
     *(void **)&binding->message_of = dlsym(binding->library, "PMPI_Message_f2c");
-    binding->status_ignored = dlsym(binding->library, "MPI_F_STATUS_IGNORE");
-    binding->statuses_ignored = dlsym(binding->library, "MPI_F_STATUSES_IGNORE");
-    binding->in_place_itself = dlsym(binding->library, "mpi_fortran_in_place_");
+    binding->status_ignored = find_data(binding->library, "MPI_F_STATUS_IGNORE");
+    binding->statuses_ignored = find_data(binding->library, "MPI_F_STATUSES_IGNORE");
+    binding->in_place_itself = find_data(binding->library, "mpi_fortran_in_place_");
 }
 
 /* Whether an object defines the function itself, rather than one that it needs. */
@@ -154,7 +161,7 @@ static bool look_at(const struct link_map *object)
         return true;
     if (mpi_binding.is_bound && !mpi_binding.fortran && defines(object, library, "mpi_init_")) {
         mpi_binding.fortran = library;
-        mpi_binding.in_place = dlsym(library, "MPIR_F_MPI_IN_PLACE");
+        mpi_binding.in_place = find_data(library, "MPIR_F_MPI_IN_PLACE");
         return true;
     }
     dlclose(library);

@@ -35,6 +35,7 @@ static struct heap_area *stacks;
 static struct heap_tree tree;
 static struct stack_reader interpreter;
 static struct heap_stack_reader reader;
+static bool has_looked;  /* for Python */
 static uint32_t opening; /* 1 = somebody opens it, or nobody ever will */
 static uint32_t paused;  /* enum mpi_paused, or'ed */
 
@@ -63,6 +64,9 @@ static void interpreter_is_gone(void)
 
 const char *mpi_tracker_read_python(void)
 {
+    if (has_looked)
+        return NULL;
+    has_looked = true;
     const char *why = stack_sample_init(&interpreter);
     if (why)
         return why;
@@ -187,8 +191,23 @@ uint64_t mpi_tracker_now(void)
     return heap_area_now(stacks);
 }
 
+/* A program that has a Python inside does not say when that begins: the first thread that runs it does. */
+static void look_for_python(void)
+{
+    static int (*is_initialised)(void);
+    static void *(*own_state)(void);
+    if (!own_state) {
+        *(void **)&is_initialised = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+        *(void **)&own_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    }
+    if (is_initialised && own_state && is_initialised() && own_state())
+        mpi_tracker_read_python();
+}
+
 uint32_t mpi_tracker_node(struct mpi_thread *thread)
 {
+    if (!has_looked)
+        look_for_python();
     if (!thread->node)
         thread->node = heap_stack_node(&thread->stack, &reader, thread->root);
     return thread->node;
