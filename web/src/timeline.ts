@@ -3,6 +3,7 @@
 
 import { AXIS, drawTimeScale } from "./axis";
 import { Camera, ScrollBar, type Scene } from "./camera";
+import { type Message, MessageLines } from "./message_lines";
 import type { Amount, Answer, Share } from "./answer";
 import type { Request } from "./engine";
 import type { Recording } from "./recording";
@@ -17,8 +18,10 @@ const MARGIN = 0.5;
 export interface TimelineOptions {
   recording: Recording;
   whole: [number, number];
+  /** Messages are drawn between the tracks. */
+  messages: boolean;
   ask(request: Request): Promise<Answer>;
-  onHover(found: Found | Reading | null, event: MouseEvent): void;
+  onHover(found: Found | Reading | Message | null, event: MouseEvent): void;
   onChoose(found: Found | null): void;
   onRange(range: [number, number]): void;
   /** Tracks have moved or changed their height. */
@@ -68,12 +71,15 @@ export class Timeline {
   private drawAsked = 0;
   /** A range that is being dragged. */
   private preview: [number, number] | null = null;
+  /** Messages between threads; null = none are shown. */
+  private readonly messages: MessageLines | null;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly options: TimelineOptions,
   ) {
     this.rectangles = new Rectangles(canvas);
+    this.messages = options.messages ? new MessageLines() : null;
     this.tracks = tracksOf(options.recording);
     const scene: Scene = {
       whole: () => options.whole,
@@ -104,6 +110,7 @@ export class Timeline {
     const before = new Map(this.tracks.map((track) => [track.key, track]));
     this.options.recording = recording;
     this.options.whole = whole;
+    this.messages?.forget();
     if (wasWhole) this.camera.window = { ...this.camera.window, from: whole[0], to: whole[1] };
     this.tracks = tracksOf(recording).map((track) => ({ ...track, ...before.get(track.key), known: null }));
     this.camera.settle();
@@ -146,10 +153,45 @@ export class Timeline {
     this.rectangles.begin(background(), last ? last.top + last.height : AXIS);
     for (const { track, top } of placed) KINDS[track.kind].draw(track, this.placeOf(top));
     this.rectangles.end(MONOSPACED);
+    this.drawMessages();
     const { from, to } = this.camera.window;
     const range = this.preview ?? this.options.range();
     drawTimeScale(this.rectangles, { from, to, zero: this.options.whole[0], range }, dark.peek());
     this.bar.draw();
+  }
+
+  /** The middle of each thread's track, also of those out of sight. */
+  private middles(): Map<number, number> {
+    const found = new Map<number, number>();
+    let top = AXIS - this.camera.window.top;
+    for (const track of this.tracks) {
+      const height = KINDS[track.kind].height(track);
+      if (track.kind === "thread" || track.kind === "calls") found.set(track.thread, top + height / 2);
+      top += height;
+    }
+    return found;
+  }
+
+  private drawMessages(): void {
+    if (!this.messages) return;
+    const places = this.middles();
+    const size = { width: this.canvas.clientWidth, height: this.canvas.clientHeight, scale: this.canvas.width / this.canvas.clientWidth };
+    const color = dark.peek() ? "rgb(255 220 120 / 0.8)" : "rgb(150 40 60 / 0.75)";
+    this.messages.draw(this.rectangles.context, this.camera.window, size, (thread) => places.get(thread), color);
+  }
+
+  private messageAt(event: MouseEvent): Message | null {
+    if (!this.messages || event.offsetY < AXIS) return null;
+    const places = this.middles();
+    return this.messages.find(event.offsetX, event.offsetY, this.camera.window, this.canvas.clientWidth, (thread) => places.get(thread));
+  }
+
+  private async learnMessages(): Promise<void> {
+    const window = { ...this.camera.window };
+    const { messages } = this;
+    messages!.take(await this.options.ask(messages!.request(window)), window);
+    cancelAnimationFrame(this.drawAsked);
+    this.drawAsked = requestAnimationFrame(() => this.draw());
   }
 
   private needs({ known, kind }: Track): boolean {
@@ -167,6 +209,7 @@ export class Timeline {
     try {
       for (let next; !this.isClosed && (next = this.placed().find(({ track }) => this.needs(track))); )
         await this.learn(next.track);
+      while (!this.isClosed && this.messages?.needs(this.camera.window)) await this.learnMessages();
     } catch (error) {
       if (!this.isClosed) this.options.onFail(error as Error);
     } finally {
@@ -241,7 +284,7 @@ export class Timeline {
       this.canvas.setPointerCapture(event.pointerId);
     });
     on("pointermove", (event) => {
-      if (!grip) return this.options.onHover(this.find(event) ?? this.read(event), event);
+      if (!grip) return this.options.onHover(this.messageAt(event) ?? this.find(event) ?? this.read(event), event);
       const [x, y] = [event.clientX - grip.x, event.clientY - grip.y];
       if (!grip.moved && Math.hypot(x, y) < 4) return;
       grip = { ...grip, x: event.clientX, y: event.clientY, moved: true };

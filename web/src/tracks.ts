@@ -389,6 +389,21 @@ function counterTrack(counter: Counter & Figures): Track {
 
 const FEW_THREADS = 4;
 
+function byProcess<T extends { process: number }>(rows: T[]): Map<number, T[]> {
+  const found = new Map<number, T[]>();
+  for (const row of rows) {
+    const known = found.get(row.process);
+    if (known) known.push(row);
+    else found.set(row.process, [row]);
+  }
+  return found;
+}
+
+/** Those of no rank stay where they are, before the ranks. */
+function inOrderOfRanks(processes: Process[]): Process[] {
+  return [...processes].sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1) || a.id - b.id);
+}
+
 /** Counters of a process, then its threads, below it; those of a single process need no heading. Without times there is
  *  nothing of threads to show. */
 export function tracksOf(recording: Recording): Track[] {
@@ -415,14 +430,15 @@ export function tracksOf(recording: Recording): Track[] {
     ...(thread.regions ? [regionTrack(thread)] : []),
     ...(timed ? [threadTrack(thread)] : []),
   ];
+  const [countersOf, threadsOf] = [byProcess(counters), byProcess(threads)];
   const tracksBelow = (process: number): Track[] => [
-    ...counters.filter((counter) => counter.process === process && counter.points).map(counterTrack),
-    ...threads.filter((thread) => thread.process === process).flatMap(tracksOfThread),
+    ...(countersOf.get(process) ?? []).filter(({ points }) => points).map(counterTrack),
+    ...(threadsOf.get(process) ?? []).flatMap(tracksOfThread),
   ];
   if (processes.length < 2) return [...tracksBelow(0), ...processes.flatMap(({ id }) => tracksBelow(id))];
   return [
     ...tracksBelow(0),
-    ...processes.flatMap((process) => {
+    ...inOrderOfRanks(processes).flatMap((process) => {
       const own = tracksBelow(process.id);
       return own.length ? [processTrack(process), ...own] : [];
     }),

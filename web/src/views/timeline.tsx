@@ -6,8 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { AXIS } from "../axis";
 import { counterRange, counterValue, meaningOfCounter, titleOfCounter } from "../counters";
 import { takeKeys } from "../keys";
-import { count, distance, perCent, time } from "../numbers";
-import type { Recording } from "../recording";
+import type { Message } from "../message_lines";
+import { bytes, count, distance, perCent, time } from "../numbers";
+import { hasRanks, threadName, type Recording } from "../recording";
 import { ask, color, dark, idle, matches, modules, onPrinting, own, problem, range } from "../state";
 import { recording as shownRecording, region, selected, selection, thread, toggleRegion } from "../state";
 import { Timeline as Tracks, type Found, type Placed } from "../timeline";
@@ -33,8 +34,23 @@ function describeMark(recording: Recording, found: Found, event: MouseEvent): vo
   showTip({ title: found.track.words(found.index), place: "mark", figures }, event);
 }
 
-function describe(recording: Recording, found: Found | Reading | null, event: MouseEvent): void {
+function describeMessage({ summary }: Recording, { from, to, sent, received, size }: Message, event: MouseEvent): void {
+  const nameOf = (id: number) => {
+    const thread = summary.threads.find((one) => one.id === id);
+    const process = summary.processes.find((one) => one.id === thread?.process);
+    return process?.rank === undefined ? threadName(thread) : `rank ${process.rank}`;
+  };
+  const figures: [string, string][] = [
+    ["size", bytes(size)],
+    ["sent", distance(summary.begin_ns, sent)],
+    ["received", `${distance(summary.begin_ns, received)}, ${distance(sent, received)} later`],
+  ];
+  showTip({ title: `${nameOf(from)} → ${nameOf(to)}`, place: "message", figures }, event);
+}
+
+function describe(recording: Recording, found: Found | Reading | Message | null, event: MouseEvent): void {
   if (!found) return showTip(null);
+  if ("received" in found) return describeMessage(recording, found, event);
   if ("counter" in found) return describeReading(recording, found, event);
   const { codes } = recording;
   const figures: [string, string][] = [
@@ -127,6 +143,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
     const made = (tracks.current = new Tracks(canvas.current!, {
       recording,
       whole,
+      messages: hasRanks(recording),
       ask: (request) => {
         const { idle, own, modules, region } = selection.peek();
         return ask({ recording: latest.current.number, idle, own, modules, region, ...request });
