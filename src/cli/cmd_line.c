@@ -152,7 +152,7 @@ static const struct option options[] = {
      "in the same run (default 10)."},
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes; x.lprof makes a file for line_profiler. %r, %p, %h and %{NAME} stand for "
-     "rank, process, host and environment variable. Otherwise NAME.<run id>.sonde."},
+     "rank, process, host and environment variable. Otherwise NAME.<run id>.sonde. " RUN_OUTPUT_OF_RANKS},
     {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
      "What FILE is to be: sonde, lprof, or a format of `sonde export`; otherwise FILE's suffix decides."},
     {"view", 'v', OPTION_FLAG, NULL, offsetof(struct values, view), NULL,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,13 +57,15 @@ static void read_piece(int fd, uint64_t offset, size_t size, struct bytes *out)
 /* Everything, or head and tail of a large recording; `whole` says which. */
 static void read_pieces(int fd, const struct folder_entry *entry, bool *whole, struct bytes *out)
 {
-    *whole = entry->size_bytes <= WHOLE_BYTES_MAX || strcmp(entry->format->name, "sonde") != 0;
+    struct stat status;
+    uint64_t size = fstat(fd, &status) == 0 ? (uint64_t)status.st_size : 0;
+    *whole = size <= WHOLE_BYTES_MAX || strcmp(entry->format->name, "sonde") != 0;
     if (*whole) {
-        read_piece(fd, 0, (size_t)entry->size_bytes, out);
+        read_piece(fd, 0, (size_t)size, out);
         return;
     }
     read_piece(fd, 0, HEAD_BYTES, out);
-    read_piece(fd, entry->size_bytes - TAIL_BYTES, TAIL_BYTES, out);
+    read_piece(fd, size - TAIL_BYTES, TAIL_BYTES, out);
 }
 
 /* From the first process's start to the last end; a run that was cut short lasted to its last chunk. What was imported
@@ -113,18 +116,29 @@ static const char *state_of(const struct recording *recording, bool whole, bool 
     return damage->complete ? "complete" : "cut short";
 }
 
+/* Of several ranks the first one's. */
+static char *command_of(const struct recording *recording, const struct folder_entry *entry)
+{
+    char *own = copy_meta(recording, "command"), *text;
+    if (!entry->first || !own || asprintf(&text, "%" PRIu32 " ranks: %s", entry->ranks, own) < 0)
+        return own;
+    free(own);
+    return text;
+}
+
 static void fill_row(struct row *row, const struct folder_entry *entry)
 {
+    const char *path = entry->first ? entry->first : entry->path;
     struct bytes bytes = {0};
     struct recording recording = {0};
     bool whole = true;
     *row = (struct row){.entry = entry, .state = "unreadable"};
-    int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        err_set_errno(&row->problem, "cannot open %s", entry->path);
+        err_set_errno(&row->problem, "cannot open %s", path);
     } else {
         read_pieces(fd, entry, &whole, &bytes);
-        if (formats_read(bytes.data, bytes.size, entry->path, &recording, &row->problem) == 0)
+        if (formats_read(bytes.data, bytes.size, path, &recording, &row->problem) == 0)
             row->state = output_is_being_written(fd)
                              ? "running"
                              : state_of(&recording, whole, strcmp(entry->format->name, "sonde") != 0);
@@ -132,7 +146,7 @@ static void fill_row(struct row *row, const struct folder_entry *entry)
     }
     row->duration_ns = duration_of(&recording);
     row->peak_bytes = peak_of(&recording, whole);
-    row->command = copy_meta(&recording, "command");
+    row->command = command_of(&recording, entry);
     row->mode = copy_meta(&recording, "mode");
     recording_clear(&recording);
     bytes_clear(&bytes);

@@ -200,7 +200,7 @@ static int run_mem(void *raw, int argc, char **argv)
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
-     "variable. Otherwise NAME.<run id>.sonde."},
+     "variable. Otherwise NAME.<run id>.sonde. " RUN_OUTPUT_OF_RANKS},
     {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
      "What FILE is to be: sonde, or a format of `sonde export`; otherwise FILE's suffix decides."},
     {"sample", 0, OPTION_SIZE, "BYTES", offsetof(struct values, sample_bytes), NULL,

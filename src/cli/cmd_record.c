@@ -129,7 +129,7 @@ static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
      "variable. "
-     "Otherwise NAME.<run id> and the suffix of the format."},
+     "Otherwise NAME.<run id> and the suffix of the format. " RUN_OUTPUT_OF_RANKS},
     {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
      "What FILE is to be: speedscope, flamegraph, raw, chrometrace, sonde, …; otherwise FILE's suffix "
      "decides."},

@@ -181,7 +181,7 @@ static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
      "Where the recording goes; x.prof makes a file for pstats. %r, %p, %h and %{NAME} stand for rank, "
      "process, "
-     "host and environment variable. Otherwise NAME.<run id>.sonde."},
+     "host and environment variable. Otherwise NAME.<run id>.sonde. " RUN_OUTPUT_OF_RANKS},
     {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
      "What FILE is to be: sonde, pstats as cProfile writes, or a format of `sonde export`; otherwise FILE's "
      "suffix "

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/run_folder.h"
 #include "import/formats.h"
 
 #define SNIFF_BYTES 4096
@@ -32,6 +35,11 @@ static char *join(const char *folder, const char *name)
     return (char *)bytes_take(&path, &size);
 }
 
+static int64_t modified_ns(const struct stat *status)
+{
+    return (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
+}
+
 static int add(struct folder *folder, size_t *capacity, const char *path, const char *name,
                const struct stat *status)
 {
@@ -45,13 +53,56 @@ static int add(struct folder *folder, size_t *capacity, const char *path, const 
     }
     struct folder_entry entry = {
         .path = join(path, name),
-        .modified_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+        .modified_ns = modified_ns(status),
         .size_bytes = (uint64_t)status->st_size,
     };
     if (!entry.path)
         return -1;
     folder->entries[folder->count++] = entry;
     return 0;
+}
+
+/* Takes one of its files into account. */
+static int add_rank(struct folder_entry *run, const char *name, const struct stat *status)
+{
+    char *path = join(run->path, name);
+    if (!path)
+        return -1;
+    run->ranks++;
+    run->size_bytes += (uint64_t)status->st_size;
+    if (modified_ns(status) > run->modified_ns)
+        run->modified_ns = modified_ns(status);
+    if (run->first && strcmp(run->first, path) <= 0) {
+        free(path);
+        return 0;
+    }
+    free(run->first);
+    run->first = path;
+    return 0;
+}
+
+/* What is there of a run's ranks. */
+static int survey_run(struct folder_entry *run)
+{
+    DIR *stream = opendir(run->path);
+    int result = 0;
+    run->size_bytes = 0;
+    for (struct dirent *item; stream && result == 0 && (item = readdir(stream));) {
+        struct stat status;
+        if (strncmp(item->d_name, "rank-", 5) == 0 && fstatat(dirfd(stream), item->d_name, &status, 0) == 0 &&
+            S_ISREG(status.st_mode))
+            result = add_rank(run, item->d_name, &status);
+    }
+    if (stream)
+        closedir(stream);
+    return result;
+}
+
+static bool is_run(int folder, const char *name)
+{
+    char path[NAME_MAX + sizeof "/" RUN_FOLDER_NOTE];
+    snprintf(path, sizeof path, "%s/" RUN_FOLDER_NOTE, name);
+    return faccessat(folder, path, F_OK, 0) == 0;
 }
 
 /* Half-written results of a command that was killed (cli/staged.h) are nobody's recording. */
@@ -61,16 +112,20 @@ static bool is_temporary(const char *name)
     return dot && strcmp(dot, ".tmp") == 0;
 }
 
-/* Every plain file, recording or not. */
+/* Every plain file, recording or not, and every run. */
 static int gather(DIR *stream, const char *path, struct folder *folder, struct err *err)
 {
     size_t capacity = 0;
     for (struct dirent *item; (item = readdir(stream)) && folder->count < ENTRIES_MAX;) {
         struct stat status;
         if (item->d_name[0] == '.' || is_temporary(item->d_name) ||
-            fstatat(dirfd(stream), item->d_name, &status, 0) != 0 || !S_ISREG(status.st_mode))
+            fstatat(dirfd(stream), item->d_name, &status, 0) != 0)
             continue;
-        if (add(folder, &capacity, path, item->d_name, &status) != 0)
+        bool has_ranks = S_ISDIR(status.st_mode) && is_run(dirfd(stream), item->d_name);
+        if (!S_ISREG(status.st_mode) && !has_ranks)
+            continue;
+        if (add(folder, &capacity, path, item->d_name, &status) != 0 ||
+            (has_ranks && survey_run(&folder->entries[folder->count - 1]) != 0))
             return err_set(err, "%s: out of memory", path);
     }
     return 0;
@@ -94,17 +149,23 @@ const struct format *folder_sniff(const char *path)
     return got > 0 ? formats_find(head, (size_t)got) : NULL;
 }
 
+static void clear_entry(struct folder_entry *entry)
+{
+    free(entry->path);
+    free(entry->first);
+}
+
 static void keep_recordings(struct folder *folder, size_t limit)
 {
     size_t kept = 0;
     for (size_t index = 0; index < folder->count; index++) {
         struct folder_entry *entry = &folder->entries[index];
         if (limit == 0 || kept < limit)
-            entry->format = folder_sniff(entry->path);
+            entry->format = folder_sniff(entry->first ? entry->first : entry->path);
         if (entry->format && entry->format->listed)
             folder->entries[kept++] = *entry;
         else
-            free(entry->path);
+            clear_entry(entry);
     }
     folder->count = kept;
 }
@@ -129,7 +190,7 @@ int folder_read(const char *path, size_t limit, struct folder *folder, struct er
 void folder_clear(struct folder *folder)
 {
     for (size_t index = 0; index < folder->count; index++)
-        free(folder->entries[index].path);
+        clear_entry(&folder->entries[index]);
     free(folder->entries);
     *folder = (struct folder){0};
 }

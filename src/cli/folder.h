@@ -1,7 +1,7 @@
 /*
  * folder: the recordings in a folder, newest first, recognised by content. Files that cannot be read, hidden
- * ones and everything that is no plain file are passed over. A zeroed struct is an empty list; it owns its
- * paths.
+ * ones and everything that is no plain file are passed over, but for folders of runs with several ranks
+ * (cli/run_folder.h), each of which is one recording. A zeroed struct is an empty list; it owns its paths.
  */
 #ifndef SONDE_CLI_FOLDER_H
 #define SONDE_CLI_FOLDER_H
@@ -14,9 +14,11 @@ struct err;
 struct format;
 
 struct folder_entry {
-    char *path; /* "DIR/NAME"; "NAME" in the working directory */
-    int64_t modified_ns;
-    uint64_t size_bytes;
+    char *path;          /* "DIR/NAME"; "NAME" in the working directory */
+    char *first;         /* of a run's folder the file of its first rank; else NULL */
+    uint32_t ranks;      /* files of ranks in it */
+    int64_t modified_ns; /* of a run: the newest file */
+    uint64_t size_bytes; /* of a run: all files */
     const struct format *format;
 };
 

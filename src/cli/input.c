@@ -83,22 +83,35 @@ static int by_path(const void *left, const void *right)
     return strcmp(((const struct folder_entry *)left)->path, ((const struct folder_entry *)right)->path);
 }
 
-/* By name, so that ranks come in order and a sum does not depend on who finished last. */
+/* By name, so that ranks come in order and a sum does not depend on who finished last. Runs in it are runs of their own
+ * and not meant. */
 static int add_folder(struct input_paths *paths, const char *path, struct err *err)
 {
     struct folder folder = {0};
     if (folder_read(path, 0, &folder, err) != 0)
         return -1;
     int result = 0;
+    size_t before = paths->count;
     if (folder.count == 0 && tau_folder_is(path))
         result = add_path(paths, strdup(path), err);
-    else if (folder.count == 0)
-        result = err_set(err, "the folder %s holds no recording", path);
-    else
+    else if (folder.count)
         qsort(folder.entries, folder.count, sizeof *folder.entries, by_path);
     for (size_t index = 0; index < folder.count && result == 0; index++)
-        result = add_path(paths, strdup(folder.entries[index].path), err);
+        result = folder.entries[index].first ? 0 : add_path(paths, strdup(folder.entries[index].path), err);
+    if (result == 0 && paths->count == before)
+        result = err_set(err, "the folder %s holds no recording%s", path,
+                         folder.count ? ", but runs; name one of these" : "");
     folder_clear(&folder);
+    return result;
+}
+
+/* A file, or the folder of a run. Takes `path` over. */
+static int add_recording(struct input_paths *paths, char *path, struct err *err)
+{
+    if (!path || !folder_is(path))
+        return add_path(paths, path, err);
+    int result = add_folder(paths, path, err);
+    free(path);
     return result;
 }
 
@@ -134,12 +147,12 @@ static int add_word(struct input_paths *paths, const char *word, struct err *err
     if (is_pattern(word))
         return add_matches(paths, word, err);
     if (place == 0)
-        return folder_is(word) ? add_folder(paths, word, err) : add_path(paths, strdup(word), err);
+        return add_recording(paths, strdup(word), err);
     char *path = nth_newest(place, err);
     if (!path)
         return -1;
     message_note("reading %s (%s)", path, word);
-    return add_path(paths, path, err);
+    return add_recording(paths, path, err);
 }
 
 int input_expand(int argc, char **argv, struct input_paths *paths, struct err *err)
@@ -147,7 +160,7 @@ int input_expand(int argc, char **argv, struct input_paths *paths, struct err *e
     int result = 0;
     if (argc == 0) {
         char *newest = input_newest(err);
-        result = newest ? add_path(paths, newest, err) : -1;
+        result = newest ? add_recording(paths, newest, err) : -1;
     }
     for (int index = 0; index < argc && result == 0; index++)
         result = add_word(paths, argv[index], err);

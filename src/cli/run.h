@@ -92,6 +92,10 @@ void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
 int run_exit_as(int status);
 
+/* The end of what they say of --output. */
+#define RUN_OUTPUT_OF_RANKS                                                                                  \
+    "Several ranks make a folder with a file for each; a name without a suffix is then the folder's."
+
 /* Option rows that all recording commands have; `type` is the struct of values. */
 #define RUN_TARGET_OPTIONS(type)                                                                             \
     {"follow",                                                                                               \

@@ -248,6 +248,20 @@ def test_where_the_output_goes(ranks):
     assert said.returncode == 0
 
 
+def test_a_run_is_one_recording(ranks):
+    """Where no recording is named, the newest may be a run; it is listed as one."""
+    folder, sonde = ranks.launch.folder, ranks.launch.sonde
+    ranks.run([0, 1], 2, SONDE_RUN_ID="x")
+    (row,) = json.loads(ranks.launch.run([sonde, "list", "--json"]).stdout)
+    assert row["path"] == "sim.x" and row["command"].startswith("2 ranks: ") and row["state"] == "complete"
+    assert row["size_bytes"] == sum(path.stat().st_size for path in (folder / "sim.x").glob("rank-*"))
+    for words in (["info"], ["info", "@1"], ["info", "sim.x"], ["info", "sim.x/"]):
+        done = ranks.launch.run([sonde, *words, "--json"])
+        assert [info["meta"]["rank"] for info in json.loads(done.stdout)] == ["0", "1"], done.stderr
+    done = ranks.launch.run([sonde, "report", "."])
+    assert done.returncode == 2 and b"name one" in done.stderr, "several runs are not added up by mistake"
+
+
 def test_array_tasks_are_runs_of_their_own(ranks):
     words = [ranks.launch.sonde, "trace", "--", ranks.launch.python.executable, ranks.script]
     done = ranks.launch.run(words, environment={"SLURM_ARRAY_TASK_ID": "4"})
