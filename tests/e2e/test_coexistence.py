@@ -19,10 +19,10 @@ PROGRAM = """
     """
 
 
-def run(launch, before, after):
+def run(launch, before, after, options=()):
     launch.write("program.py", PROGRAM.format(before=before, after=after))
     alone = launch.plain("program.py")
-    under = launch.traced("program.py")
+    under = launch.traced("program.py", trace=options)
     assert (under.returncode, under.stdout, under.stderr) == (0, alone.stdout, alone.stderr)
     counts = launch.counts("program.py")
     assert counts["leaf"] == (20, 20) and counts["work"] == (2, 2)
@@ -99,14 +99,16 @@ def test_profile_function_set_by_hand(launch):
 
 
 def test_monitoring_tool_ids_stay_free(launch):
-    """The customary ids belong to debuggers, coverage and profilers."""
+    """The customary ids are those of debuggers, coverage, profilers; calls, lines and marks have others."""
     if launch.python.numbers < (3, 12):
         pytest.skip("sys.monitoring came with 3.12")
+    marks = launch.write("marks.json", '[{"fn": "work"}]')
     seen = run(
         launch,
         "for name in ('DEBUGGER_ID', 'COVERAGE_ID', 'PROFILER_ID'):"
         " sys.monitoring.use_tool_id(getattr(sys.monitoring, name), name)",
         "seen = [1]",
+        ["-l", "--marks", marks],
     )
     assert seen == [1]
 
