@@ -122,7 +122,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--sonde-per-test",
         action="store_true",
-        help="with --sonde=trace, record and mem: one recording for each test, in a folder",
+        help="one recording for each test, in a folder; of lines, those of all functions of the project",
     )
     group.addoption(
         "--sonde-output",

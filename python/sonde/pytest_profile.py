@@ -252,6 +252,52 @@ class Lines(Samples):
         return f"{hits:9,} hits" if hits else " " * 14
 
 
+class OwnLines:
+    """Of a test alone, by this process itself: the lines of all functions in the modules of the project."""
+
+    title = "slowest tests, and their lines by own time"
+    unit = "s"
+    is_split_at_end = False
+
+    def __init__(self, config):
+        pass
+
+    def run(self, item, function):
+        __tracebackhide__ = True
+        from sonde import LineProfiler
+
+        self.test, self.profiler = item.nodeid, LineProfiler()
+        for module in own_modules(item.config.rootpath):
+            self.profiler.add_module(module, scoping_policy="children")
+        with self.profiler:
+            return frame_of(item)(function)
+
+    def finish(self, path):
+        from sonde import read
+
+        recording = self.profiler.snapshot()
+        path.write_bytes(recording)
+        return [row_of_lines(read(recording), self.test)]
+
+
+def own_modules(folder):
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None) or ""
+        if file.startswith(str(folder) + os.sep) and not LIBRARY.match(file):
+            yield module
+
+
+def row_of_lines(tables, test):
+    lines = tables["lines"]
+    rows = sorted(zip(lines["self_ns"], lines["hits"], lines["code"], lines["line"]), reverse=True)
+    total_ns = sum(lines["self_ns"])
+    details = [
+        f"{ns / max(total_ns, 1):6.1%} {hits:9,} hits  {name_of(tables, code, line)}"
+        for ns, hits, code, line in rows[:LISTED]
+    ]
+    return Row(total_ns / 1e9, test, details)
+
+
 def source_of(tables, code, line):
     """The same of whoever has met the function: samples do not know its module."""
     return *(tables["codes"][name][code] for name in ("file", "qualname", "line")), line
@@ -270,14 +316,6 @@ def shown_nodes(tables, tests, library):
 
 
 # ---- beginning ----
-
-
-def check(config):
-    mode, per_test = config.getoption("sonde"), config.getoption("sonde_per_test")
-    if per_test and mode == "line":
-        raise pytest.UsageError(
-            "--sonde-per-test goes with --sonde=trace, record and mem; line counts over all tests together"
-        )
 
 
 def own_command():
@@ -354,11 +392,11 @@ class Profiling:
     """The hooks, registered where --sonde is given."""
 
     def __init__(self, config):
-        check(config)
-        kinds = {"trace": Calls, "mem": Allocations, "record": Samples, "line": Lines}
         self.config = config
-        self.recorder = kinds[config.getoption("sonde")](config)
         self.per_test = config.getoption("sonde_per_test")
+        lines = OwnLines if self.per_test else Lines
+        kinds = {"trace": Calls, "mem": Allocations, "record": Samples, "line": lines}
+        self.recorder = kinds[config.getoption("sonde")](config)
         self.in_process = isinstance(self.recorder, Calls)
         self.worker = getattr(config, "workerinput", {})  # of pytest-xdist
         made_up = self.worker.get("sonde_base") or made_up_name()

@@ -148,6 +148,10 @@ def test_a_recording_for_each_test(modern_suite):
     assert b"7 recordings in each" in done.stdout
     done = plain(modern_suite, "--sonde=mem", "--sonde-per-test", "--sonde-output", "memory", "-k", "memory")
     assert re.search(rb"6\.\d+ MiB  test_some.py::test_memory\n +6\.0 MiB  keep \(.*prog.py:5\)", done.stdout)
+    done = plain(modern_suite, "--sonde=line", "--sonde-per-test", "--sonde-output", "lines", "-k", "several")
+    assert re.search(rb"::test_of_several.9.\n +[\d.]+% +109 hits  fib \(.*prog.py:2\)", done.stdout)
+    hits = read(modern_suite.folder / "lines" / "test_some.py_test_of_several[3].sonde")["lines"]["hits"]
+    assert sorted(filter(None, hits)) == [1, CALLS[3]], "lines of the test and of fib, in that test alone"
 
 
 SLOW = """
@@ -213,8 +217,6 @@ def test_misuse_is_told(modern_launch):
     launch = modern_launch
     launch.pytest = [sys.executable, "-m", "pytest"]
     launch.write("test_one.py", "def test(): pass\n")
-    done = plain(launch, "--sonde=line", "--sonde-per-test")
-    assert done.returncode == 4 and b"--sonde-per-test goes with" in done.stderr
     code = "import pytest, sys; sys.exit(pytest.main(['-p', 'sonde.pytest_plugin', '--sonde=record']))"
     done = launch.run([sys.executable, "-c", code], environment={"PYTHONPATH": package_of(launch)})
     assert b"which must be a program of its own" in done.stderr
