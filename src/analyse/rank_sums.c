@@ -159,45 +159,45 @@ static void mark_mpi(struct sums *sums)
 
 /* ---- one rank's sums ---- */
 
-static bool grow_cells(struct growing *heap, uint32_t id)
+static bool grow_cells(struct growing *growing, uint32_t id)
 {
-    uint32_t capacity = heap->capacity;
+    uint32_t capacity = growing->capacity;
     if (id < capacity)
         return true;
     while (capacity <= id)
         capacity = capacity ? capacity * 2 : 1024;
-    struct rank_cell *cells = realloc(heap->cells, capacity * sizeof *cells);
-    heap->cells = cells ? cells : heap->cells;
-    uint32_t *touched = realloc(heap->touched, capacity * sizeof *touched);
-    heap->touched = touched ? touched : heap->touched;
-    uint64_t *last_seen = realloc(heap->last_seen, capacity * sizeof *last_seen);
-    heap->last_seen = last_seen ? last_seen : heap->last_seen;
+    struct rank_cell *cells = realloc(growing->cells, capacity * sizeof *cells);
+    growing->cells = cells ? cells : growing->cells;
+    uint32_t *touched = realloc(growing->touched, capacity * sizeof *touched);
+    growing->touched = touched ? touched : growing->touched;
+    uint64_t *last_seen = realloc(growing->last_seen, capacity * sizeof *last_seen);
+    growing->last_seen = last_seen ? last_seen : growing->last_seen;
     if (!cells || !touched || !last_seen)
         return false;
-    memset(cells + heap->capacity, 0, (capacity - heap->capacity) * sizeof *cells);
-    memset(last_seen + heap->capacity, 0, (capacity - heap->capacity) * sizeof *last_seen);
-    heap->capacity = capacity;
+    memset(cells + growing->capacity, 0, (capacity - growing->capacity) * sizeof *cells);
+    memset(last_seen + growing->capacity, 0, (capacity - growing->capacity) * sizeof *last_seen);
+    growing->capacity = capacity;
     return true;
 }
 
-static void clear_cells(struct growing *heap)
+static void clear_cells(struct growing *growing)
 {
-    free(heap->cells);
-    free(heap->touched);
-    free(heap->last_seen);
+    free(growing->cells);
+    free(growing->touched);
+    free(growing->last_seen);
 }
 
 /* The cell of this rank; NULL when memory ran out. `rank` of a cell in use is one more than 0. */
-static struct rank_cell *touch(struct sums *sums, struct growing *heap, uint32_t id)
+static struct rank_cell *touch(struct sums *sums, struct growing *growing, uint32_t id)
 {
-    if (!grow_cells(heap, id)) {
+    if (!grow_cells(growing, id)) {
         sums->failed = true;
         return NULL;
     }
-    struct rank_cell *cell = &heap->cells[id];
+    struct rank_cell *cell = &growing->cells[id];
     if (!cell->rank) {
         cell->rank = 1;
-        heap->touched[heap->touched_count++] = id;
+        growing->touched[growing->touched_count++] = id;
     }
     return cell;
 }
@@ -221,16 +221,16 @@ static bool append(struct rank_cells *cells, const struct rank_cell *cell)
     return true;
 }
 
-static void put_cells(struct sums *sums, struct growing *heap, struct rank_cells *into)
+static void put_cells(struct sums *sums, struct growing *growing, struct rank_cells *into)
 {
-    for (uint32_t i = 0; i < heap->touched_count; i++) {
-        uint32_t id = heap->touched[i];
-        struct rank_cell *cell = &heap->cells[id];
+    for (uint32_t i = 0; i < growing->touched_count; i++) {
+        uint32_t id = growing->touched[i];
+        struct rank_cell *cell = &growing->cells[id];
         cell->rank = sums->rank;
         sums->failed |= !append(&into[id], cell);
         *cell = (struct rank_cell){0};
     }
-    heap->touched_count = 0;
+    growing->touched_count = 0;
 }
 
 static void put_rank(struct sums *sums)
@@ -241,13 +241,13 @@ static void put_rank(struct sums *sums)
 
 /* ---- stacks ---- */
 
-static void add_total(struct sums *sums, struct growing *heap, uint32_t id, const struct weight *weight,
+static void add_total(struct sums *sums, struct growing *growing, uint32_t id, const struct weight *weight,
                       bool in_mpi)
 {
-    struct rank_cell *cell = touch(sums, heap, id);
-    if (!cell || heap->last_seen[id] == sums->stack)
+    struct rank_cell *cell = touch(sums, growing, id);
+    if (!cell || growing->last_seen[id] == sums->stack)
         return;
-    heap->last_seen[id] = sums->stack;
+    growing->last_seen[id] = sums->stack;
     cell->total += weight->amount;
     cell->mpi += in_mpi ? weight->amount : 0;
     cell->samples = add_samples(cell->samples, weight->samples);
