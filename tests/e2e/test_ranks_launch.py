@@ -128,6 +128,37 @@ def test_shells_between_launcher_and_program(modern_launch):
     assert code == 0 and len(list(the_folder(modern_launch).glob("*.sonde"))) == 3, output
 
 
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_run_that_may_be_on_several_hosts(name, modern_launch):
+    """What the launcher tells all ranks names the run: they agree, and the next run has another name."""
+    hidden = ["env", "-u", "OMPI_COMM_WORLD_LOCAL_SIZE", "-u", "MPI_LOCALNRANKS"]
+    runs = []
+    for _ in range(2):
+        words = [*mpi.launcher(name, 3), *hidden, modern_launch.sonde, "env", "--json"]
+        code, output = launched(modern_launch, words)
+        assert code == 0
+        facts = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        assert sorted(fact["rank"] for fact in facts) == [0, 1, 2]
+        (run,) = {fact["run_id"] for fact in facts}
+        assert re.fullmatch(name + "-[0-9a-f]{8}", run)
+        runs.append(run)
+    assert runs[0] != runs[1]
+
+
+def test_two_runs_at_once(modern_launch):
+    """Two jobs that start together in one folder, with the same name for their output."""
+    script = modern_launch.write("sim.py", COUNTED)
+    words = [modern_launch.sonde, "trace", "-o", "out", "--", modern_launch.python.executable, script]
+    jobs = [start(modern_launch, [*mpi.launcher(name, 4), *words]) for name in ("openmpi", "mpich")]
+    assert all(job.wait(60) == 0 for job in jobs), [job.stdout.read() for job in jobs]
+    for job in jobs:
+        job.stdout.close()
+    for name in ("out", "out-2"):
+        found = [read(path)["meta"] for path in sorted((modern_launch.folder / name).glob("rank-*"))]
+        assert [meta["rank"] for meta in found] == ["0", "1", "2", "3"]
+        assert len({meta["run_id"] for meta in found}) == 1
+
+
 def test_some_ranks(modern_launch):
     script = modern_launch.write("sim.py", COUNTED)
     python = modern_launch.python.executable
