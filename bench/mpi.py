@@ -4,8 +4,9 @@
     bench/mpi.py [--pythons 3.12,3.13] [--rounds 5] [--calls 200000]
 
 Each round runs the program plain, under `sonde record -r 10` and under the same with --mpi, and of all rounds
-the best counts. A send to MPI_PROC_NULL does nothing in the library: what --mpi adds to it is all of what it
-costs. mpiP and IPM, which count the same without Python's stacks, are not packaged; the figures stand alone.
+the best batch of 200 calls counts. A send to MPI_PROC_NULL does nothing in the library: what --mpi adds to it
+is what counting costs. In a ping-pong a rank waits for what the other one's call costs, too. mpiP and IPM, which
+count the same without Python's stacks, are not packaged; the figures stand alone.
 """
 
 import json
@@ -52,7 +53,7 @@ def report(name, world, folder, options):
             measured = run(world, command(tool, world.python, world, folder, options.calls), folder)
             for work, ns in measured.items():
                 best[tool][work] = min(ns, best[tool].get(work, ns))
-    print(f"\n{name}: ns for each call, best of {options.rounds} rounds of {options.calls} calls")
+    print(f"\n{name}: ns for each call, best batch of {options.rounds} rounds of {options.calls} calls")
     print(f"{'':14}" + "".join(f"{tool:>14}" for tool in TOOLS) + f"{'--mpi adds':>14}")
     for work, title in WORKS.items():
         figures = [best[tool][work] for tool in TOOLS]

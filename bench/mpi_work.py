@@ -7,6 +7,7 @@ from array import array
 
 from mpi4py import MPI
 
+BATCH = 200
 comm = MPI.COMM_WORLD
 message, room, other = bytearray(8), bytearray(8), 1 - comm.rank
 given, sums = array("d", [1]), array("d", [0])
@@ -33,11 +34,14 @@ def nobody(turns):
 
 
 def measure(work, turns):
-    work(turns // 10)
-    comm.Barrier()
-    start = time.perf_counter_ns()
-    work(turns)
-    return (time.perf_counter_ns() - start) / turns
+    """The best of short batches: in the others somebody else had one of the two cores."""
+    best = float("inf")
+    for _ in range(turns // BATCH):
+        comm.Barrier()
+        start = time.perf_counter_ns()
+        work(BATCH)
+        best = min(best, (time.perf_counter_ns() - start) / BATCH)
+    return best
 
 
 turns = int(sys.argv[1])
