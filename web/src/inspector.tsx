@@ -10,8 +10,10 @@ import { calleesOf, callersOf, functions, rowOf, type Functions, type Neighbour 
 import { amount, countWord, figure, wholeWords } from "./measure";
 import { functionName, Place, shortName } from "./names";
 import { count, perCent, time } from "./numbers";
-import { CODE_KINDS, threadName, type Recording } from "./recording";
-import { arrangement, MODULE_WORDS, modules, recordings, selected, selection, showSource, titleOf, toggleModule, view } from "./state";
+import { decodeAcross } from "./rank_rows";
+import { heatPixel, Strip } from "./rank_strip";
+import { CODE_KINDS, hasRanks, threadName, type Recording } from "./recording";
+import { arrangement, dark, MODULE_WORDS, modules, recordings, selected, selection, showSource, titleOf, toggleModule, view } from "./state";
 
 const MOST = 12;
 /** Whoever walks through functions sees their figures at once, lines and threads of the one that they stop at. */
@@ -131,6 +133,27 @@ function HotLines({ recording, code }: { recording: Recording; code: number }): 
   );
 }
 
+/** The function on each rank: a cell for each, or for several. */
+function OverRanks({ recording, code }: { recording: Recording; code: number }): JSX.Element | null {
+  const request = { ask: "rank_function", recording: recording.number, code, ...selection.value };
+  const found = useAnswer(hasRanks(recording) ? request : null, decodeAcross, [recording], REST_MS);
+  const night = dark.value;
+  if (!found || found.rank.length < 2) return null;
+  const { spread, total } = found;
+  const paint = (into: Uint32Array) => total.forEach((value, rank) => (into[rank] = heatPixel(value / spread.max, night)));
+  return (
+    <section>
+      <h3>
+        Over ranks <small>{found.rank.length}</small>
+      </h3>
+      <Strip paint={paint} columns={found.rank.length} of={[found, night]} onChoose={() => (view.value = "ranks")} />
+      <p class="hint">
+        mean {amount(spread.mean)}, most {amount(spread.max)} (rank {spread.max_rank}), imbalance {perCent(spread.imbalance_share)}, on {count(spread.present)}
+      </p>
+    </section>
+  );
+}
+
 function perCall(table: Functions, row: number): string {
   return table.calls[row] ? `${time(table.perCall[row])} each` : "";
 }
@@ -207,6 +230,7 @@ function Chosen({ recording, table, row }: { recording: Recording; table: Functi
       <Links recording={recording} code={code} />
       <List title="Callers" rows={callers} recording={recording} />
       <List title="Callees" rows={callees} recording={recording} />
+      <OverRanks recording={recording} code={code} />
       <HotLines recording={recording} code={code} />
       <Threads recording={recording} code={code} />
     </>

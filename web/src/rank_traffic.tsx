@@ -62,10 +62,11 @@ function Matrix({ traffic, ranks }: { traffic: Traffic; ranks: RankList }): JSX.
   const night = dark.value;
   useEffect(() => {
     found.current = new Map([...traffic.cells.from].map((from, cell) => [`${from} ${traffic.cells.to[cell]}`, cell]));
-    const draw = () => paintMatrix(canvas.current!, traffic, places, night);
+    const drawn = canvas.current!; // the observer may be called once more when the view is gone
+    const draw = () => drawn.isConnected && paintMatrix(drawn, traffic, places, night);
     draw();
     const watch = new ResizeObserver(draw);
-    watch.observe(canvas.current!.parentElement!);
+    watch.observe(drawn.parentElement!);
     const off = onPrinting(draw);
     return () => {
       off();

@@ -31,6 +31,9 @@ export const modules = signal<readonly string[]>([]);
 export const region = signal("");
 /** Only what the processes of these ranks did is shown: "0,7,100-115"; "" = all. */
 export const ranks = signal("");
+/** Two groups of ranks that are compared: "0" with "1-7"; "" = recordings are. */
+export const ranksBefore = signal("");
+export const ranksAfter = signal("");
 export const idle = signal(false);
 /** Frames of libraries are left out, their time is their callers'. */
 export const own = signal(false);
@@ -121,7 +124,7 @@ export function showRecording(number: number): void {
     selected.value = thread.value = process.value = file.value = line.value = 0;
     range.value = null;
     modules.value = [];
-    region.value = ranks.value = "";
+    region.value = ranks.value = ranksBefore.value = ranksAfter.value = "";
     sight.value = null;
     zoomed.value = "";
   });
@@ -196,6 +199,8 @@ function kept<T>(key: string, signal: Signal<T>, read: (text: string) => T, writ
 
 const number = (text: string) => Math.max(0, Math.trunc(Number(text)) || 0);
 const numberText = (value: number) => (value ? String(value) : "");
+/** "0,7,100-115", or nothing. */
+export const rankList = (text: string) => (/^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$/.test(text) ? text : "");
 const flag = (text: string) => text === "1";
 const flagText = (value: boolean) => (value ? "1" : "");
 
@@ -228,7 +233,9 @@ const KEPT: Kept<any>[] = [
   kept("process", process, number, numberText),
   kept("module", modules, (text) => text.split("\n").filter(Boolean).slice(0, 64), (value) => value.join("\n")),
   kept("region", region, (text) => text, (value) => value),
-  kept("ranks", ranks, (text) => (/^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$/.test(text) ? text : ""), (value) => value),
+  kept("ranks", ranks, rankList, (value) => value),
+  kept("before", ranksBefore, rankList, (value) => value),
+  kept("later", ranksAfter, rankList, (value) => value),
   kept("idle", idle, flag, flagText),
   kept("own", own, flag, flagText),
   kept("fold", fold, flag, flagText),

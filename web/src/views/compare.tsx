@@ -1,6 +1,6 @@
 // Two recordings, one laid over the other: what became slower, what faster, what is new and what is gone.
 
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, signal, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
@@ -12,11 +12,11 @@ import { amount, figure, lessWord, moreWord } from "../measure";
 import { functionName, Place, shortName } from "../names";
 import { perCent } from "../numbers";
 import { Picture, type PictureOptions } from "../picture";
-import type { Recording } from "../recording";
+import { hasRanks, type Recording } from "../recording";
 import type { Layout, Look } from "../rectangles";
 import { Rows, type RowStyle } from "../rows";
 import { background, MONOSPACED } from "../stacks";
-import { dark, engine, idle, keepChoice, matcher, modules, other, own, percent, onPrinting, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
+import { dark, engine, idle, keepChoice, matcher, modules, other, own, percent, onPrinting, rankList, ranksAfter, ranksBefore, recordings, search, selected, shownIsAfter, shownMeasure, showRecording, showSource, titleOf } from "../state";
 import { showTip, Tip } from "../tip";
 import type { ViewProps } from "../views";
 
@@ -372,12 +372,37 @@ function put(pair: Pair, isAfter: boolean, number: number): void {
   else other.value = number;
 }
 
+/** Ranks of the shown recording, as people write them; what is no list of ranks is not taken. */
+function RankChoice({ label, group }: { label: string; group: Signal<string> }): JSX.Element {
+  return (
+    <label>
+      {label}{" "}
+      <input
+        type="text"
+        class="ranks-input"
+        placeholder="0,7,100-115"
+        aria-label={`ranks ${label}`}
+        value={group.value}
+        onChange={(event) => (group.value = rankList(event.currentTarget.value.replaceAll(" ", "")) || group.value)}
+      />
+    </label>
+  );
+}
+
+function swap(pair: Pair): void {
+  if (pair.before.number !== pair.after.number) shownIsAfter.value = !shownIsAfter.value;
+  else [ranksBefore.value, ranksAfter.value] = [ranksAfter.value, ranksBefore.value];
+}
+
 function Toolbar({ pair }: { pair: Pair }): JSX.Element {
+  const ofRanks = pair.before.number === pair.after.number;
   return (
     <div class="choices" role="toolbar" aria-label="what is compared">
-      <Choice label="before" value={pair.before.number} onChoose={(number) => put(pair, false, number)} />
-      <Choice label="after" value={pair.after.number} onChoose={(number) => put(pair, true, number)} />
-      <button type="button" title="before becomes after" onClick={() => (shownIsAfter.value = !shownIsAfter.value)}>
+      {ofRanks && <RankChoice label="ranks" group={ranksBefore} />}
+      {ofRanks && <RankChoice label="with ranks" group={ranksAfter} />}
+      {!ofRanks && <Choice label="before" value={pair.before.number} onChoose={(number) => put(pair, false, number)} />}
+      {!ofRanks && <Choice label="after" value={pair.after.number} onChoose={(number) => put(pair, true, number)} />}
+      <button type="button" title="before becomes after" onClick={() => swap(pair)}>
         ⇄ swap
       </button>
       <button type="button" aria-pressed={!byTotal.value} onClick={() => (byTotal.value = false)}>
@@ -437,6 +462,7 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
     own: own.value,
     modules: modules.value.join("\n"),
     measure: shownMeasure.value,
+    ...(pair.before.number === pair.after.number ? { ranks: ranksBefore.value, other_ranks: ranksAfter.value } : {}),
   };
   const difference = useAnswer(request, decode, [pair.before, pair.after]);
   return (
@@ -450,8 +476,22 @@ function Both({ pair }: { pair: Pair }): JSX.Element {
   );
 }
 
+/** Nobody has said which: the first with the last. */
+function chooseEnds({ summary }: Recording): void {
+  const numbers = summary.processes.map(({ rank }) => rank).filter((rank) => rank !== undefined);
+  batch(() => {
+    ranksBefore.value = String(Math.min(...numbers));
+    ranksAfter.value = String(Math.max(...numbers));
+  });
+}
+
 export function Compare({ recording }: ViewProps): JSX.Element {
   const all = recordings.value;
+  const isOfRanks = hasRanks(recording) && (all.length < 2 || (ranksBefore.value && ranksAfter.value));
+  useEffect(() => {
+    if (isOfRanks && !(ranksBefore.value && ranksAfter.value)) chooseEnds(recording);
+  }, [isOfRanks, recording]);
+  if (isOfRanks) return ranksBefore.value && ranksAfter.value ? <Both pair={{ before: recording, after: recording }} /> : <></>;
   if (all.length < 2) return <Alone />;
   const fallback = all.find(({ number }) => number !== recording.number)!;
   const second = other.value === recording.number ? fallback : (all[other.value] ?? fallback);
