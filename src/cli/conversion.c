@@ -246,13 +246,23 @@ const char *const conversion_names[] = {
     "html",  "speedscope", "flamegraph", "collapsed", "raw", "chrome", "chrometrace", "pstats",
     "lprof", "mprof",      "caliper",    "tau",       "ppk", "otf2",   "sonde",       NULL};
 
-/* Also before the number of a rank: "s.lprof12". */
+static bool ends_with(const char *path, size_t size, const char *suffix)
+{
+    size_t suffix_size = strlen(suffix);
+    return size > suffix_size && strncmp(path + size - suffix_size, suffix, suffix_size) == 0;
+}
+
+/* Also before the number of a rank: "s.lprof12"; of a folder also before a slash. */
 static bool has_suffix(const char *path, const char *suffix)
 {
-    size_t size = strlen(path), suffix_size = strlen(suffix);
+    size_t size = strlen(path);
+    while (size && path[size - 1] == '/')
+        size--;
+    if (ends_with(path, size, suffix))
+        return true;
     while (size && path[size - 1] >= '0' && path[size - 1] <= '9')
         size--;
-    return size > suffix_size && strncmp(path + size - suffix_size, suffix, suffix_size) == 0;
+    return ends_with(path, size, suffix);
 }
 
 static bool names(const struct conversion_format *format, const char *path)

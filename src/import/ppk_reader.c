@@ -113,7 +113,7 @@ static int read_header(struct ppk *ppk)
 static int read_metrics(struct ppk *ppk)
 {
     ppk->metrics = get_count(ppk, 2);
-    ppk->time = UINT32_MAX;
+    ppk->time = ppk->metrics ? UINT32_MAX : 0;
     for (uint32_t i = 0; i < ppk->metrics && !ppk->cursor.failed; i++) {
         struct tau_span name = get_text(ppk);
         if (ppk->time == UINT32_MAX && tau_reader_is_time(name.at, name.size))
@@ -121,7 +121,7 @@ static int read_metrics(struct ppk *ppk)
     }
     if (check(ppk) < 0)
         return -1;
-    return ppk->time == UINT32_MAX ? fail(ppk, "none of its metrics is a time") : 0;
+    return ppk->time == UINT32_MAX || !ppk->metrics ? fail(ppk, "it has no metric") : 0;
 }
 
 static struct tau_span *read_texts(struct ppk *ppk, uint32_t *count)
@@ -266,6 +266,11 @@ int ppk_reader_read(const void *data, size_t size, const char *name, struct reco
     int result = read_all(&ppk);
     if (result < 0) {
         recording_clear(recording);
+        if (ppk.metrics && ppk.time == UINT32_MAX)
+            err_set(
+                err,
+                "%s holds no times, and nothing else is read of packed profiles; pack the folder MULTI__TIME",
+                name);
         err_set(err, "%s: not a whole packed profile of ParaProf: %s; pack it again, or copy it again", name,
                 ppk.problem);
     }

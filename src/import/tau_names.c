@@ -65,7 +65,8 @@ static uint32_t intern(struct tau_names *names, struct tau_span span, bool ours)
                                   : (uint8_t)span.at[i]);
         i += coded ? 2 : 0;
     }
-    uint32_t id = strings_intern(&names->recording->strings, (const char *)text.data, text.size);
+    uint32_t id =
+        strings_intern(&names->recording->strings, text.size ? (const char *)text.data : "", text.size);
     names->failed |= text.failed || id == UINT32_MAX;
     bytes_clear(&text);
     return names->failed ? 0 : id;

@@ -384,6 +384,9 @@ static void add_event_metas(struct tau_profile *profile)
 int tau_profile_finish(struct tau_profile *profile)
 {
     struct bytes text = {0};
+    /* A damaged file may have a row twice. */
+    if (!profile->failed && recording_compact_calls(profile->recording, NULL) < 0)
+        profile->failed = true;
     if (!profile->failed && recording_set_meta(profile->recording, "mode", "TAU profile") < 0)
         profile->failed = true;
     if (!profile->failed)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "import/tau_profile.h"
@@ -51,9 +52,17 @@ bool tau_reader_names(const char *name)
     return read_place(name, place);
 }
 
+static bool contains(const char *text, size_t size, const char *word)
+{
+    for (size_t at = 0; at + strlen(word) <= size; at++)
+        if (strncasecmp(text + at, word, strlen(word)) == 0)
+            return true;
+    return false;
+}
+
 bool tau_reader_is_time(const char *metric, size_t size)
 {
-    return memmem(metric, size, "TIME", 4) || memmem(metric, size, "WALL", 4);
+    return contains(metric, size, "TIME") || contains(metric, size, "WALL");
 }
 
 /* ---- lines and words ---- */
