@@ -13,6 +13,8 @@
 #include "store/mpi_calls.h"
 #include "store/recording.h"
 #include "store/writer.h"
+#include "store/writer_mpi.h"
+#include "store/writer_native.h"
 
 /* Repeats itself, so that compression pays even here. */
 #define SAMPLE_COMMAND                                                                                       \
@@ -30,8 +32,9 @@ static inline void sample_write_natives(struct writer *writer, uint32_t process,
     struct module library = {.path = sample_text(writer, "/usr/lib/libm.so.6"),
                              .build_id = sample_text(writer, "0123456789abcdef"),
                              .size_bytes = 900000};
-    uint32_t module = writer_module(writer, &library);
-    writer_mapping(writer, &(struct mapping){process, module, 0x7f0000001000, 0x7f0000009000, 0x1000, 5});
+    uint32_t module = writer_native_module(writer, &library);
+    writer_native_mapping(writer,
+                          &(struct mapping){process, module, 0x7f0000001000, 0x7f0000009000, 0x1000, 5});
     uint32_t named = writer_native_code(writer, module, 0x1234);
     uint32_t nameless = writer_native_code(writer, module, UINT64_C(1) << 60);
     struct symbol outer = {
@@ -40,8 +43,8 @@ static inline void sample_write_natives(struct writer *writer, uint32_t process,
                            .name = sample_text(writer, "reduce"),
                            .file = outer.file,
                            .line = 7,
-                           .inlined_in = writer_inlining_code(writer, &outer)};
-    writer_symbol(writer, &inner);
+                           .inlined_in = writer_native_inlining(writer, &outer)};
+    writer_native_symbol(writer, &inner);
     uint32_t node = writer_node(writer, &(struct node){.parent = parent, .code = named});
     writer_node(writer, &(struct node){.parent = node, .code = nameless});
     writer_update_code(writer, nameless, &(struct code){.flags = CODE_INTERNAL});
@@ -107,15 +110,15 @@ static inline void sample_write_mpi(struct writer *writer, uint32_t process, uin
                                  .process = process,
                                  .size = 2,
                                  .name = sample_text(writer, "MPI_COMM_WORLD")};
-    uint32_t all = writer_communicator(writer, &world);
-    writer_clock(writer, &(struct clock_row){2000, -5, 30, process});
-    writer_clock(writer, &(struct clock_row){1000, -1000, 20, process});
-    writer_message(writer,
-                   &(struct message_row){1500, 100, 1400, 800, thread, node, all, 1, -1, MPI_CALL_IRECV, 1});
-    writer_message(writer,
-                   &(struct message_row){1200, 50, 1200, 8, thread, node, writer_communicator(writer, &world),
-                                         MPI_NOBODY, 7, MPI_CALL_SEND, 0});
-    writer_collective(
+    uint32_t all = writer_mpi_communicator(writer, &world);
+    writer_mpi_clock(writer, &(struct clock_row){2000, -5, 30, process});
+    writer_mpi_clock(writer, &(struct clock_row){1000, -1000, 20, process});
+    writer_mpi_message(
+        writer, &(struct message_row){1500, 100, 1400, 800, thread, node, all, 1, -1, MPI_CALL_IRECV, 1});
+    writer_mpi_message(writer, &(struct message_row){1200, 50, 1200, 8, thread, node,
+                                                     writer_mpi_communicator(writer, &world), MPI_NOBODY, 7,
+                                                     MPI_CALL_SEND, 0});
+    writer_mpi_collective(
         writer, &(struct collective_row){1700, 40, 1700, 3, 8, 16, thread, node, all, 0, MPI_CALL_BCAST});
     struct mpi_total_row total = {1, 8, 0, 50, thread, node, all, 1, MPI_CALL_SEND};
     writer_mpi_total(writer, &total);

@@ -20,6 +20,7 @@
 #include "store/reader.h"
 #include "store/recording.h"
 #include "store/writer.h"
+#include "store/writer_native.h"
 
 #define PROGRESS_AFTER_NS UINT64_C(1000000000)
 
@@ -65,11 +66,11 @@ static void name_code(struct finalizing *at, uint32_t code, const struct symbols
                                  .line = frames[count].line,
                                  .inlined_in = symbol.code};
         if (count > 0)
-            symbol.code = writer_inlining_code(at->writer, &symbol);
+            symbol.code = writer_native_inlining(at->writer, &symbol);
     }
     if (is_known(at, &symbol))
         return;
-    writer_symbol(at->writer, &symbol);
+    writer_native_symbol(at->writer, &symbol);
     at->result->written++;
 }
 

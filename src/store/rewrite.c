@@ -7,6 +7,8 @@
 #include "store/natives.h"
 #include "store/recording.h"
 #include "store/writer.h"
+#include "store/writer_mpi.h"
+#include "store/writer_native.h"
 
 /* Ids of a recording → ids of the writer. Processes and threads are always new, so theirs only move. */
 struct translation {
@@ -44,7 +46,7 @@ static uint32_t put_code(struct writer *writer, uint32_t id, const struct code *
     if (!symbol)
         return writer_code(writer, code);
     struct symbol inlining = translated_symbol(symbol, to);
-    return writer_inlining_code(writer, &inlining);
+    return writer_native_inlining(writer, &inlining);
 }
 
 static void put_codes(struct writer *writer, const struct recording *from, struct translation *to)
@@ -66,7 +68,7 @@ static void put_modules(struct writer *writer, const struct recording *from, str
         struct module module = from->modules[id];
         module.path = to->strings[module.path];
         module.build_id = to->strings[module.build_id];
-        to->modules[id] = writer_module(writer, &module);
+        to->modules[id] = writer_native_module(writer, &module);
     }
 }
 
@@ -76,7 +78,7 @@ static void put_mappings(struct writer *writer, const struct recording *from, co
         struct mapping mapping = from->mappings[i];
         mapping.process = shifted(mapping.process, to->process_shift);
         mapping.module = to->modules[mapping.module];
-        writer_mapping(writer, &mapping);
+        writer_native_mapping(writer, &mapping);
     }
 }
 
@@ -87,7 +89,7 @@ static void put_symbols(struct writer *writer, const struct recording *from, con
         if (!symbol || !natives_address(&to->natives, id))
             continue;
         struct symbol translated = translated_symbol(symbol, to);
-        writer_symbol(writer, &translated);
+        writer_native_symbol(writer, &translated);
     }
 }
 
@@ -248,7 +250,7 @@ static void put_communicators(struct writer *writer, const struct recording *fro
         struct communicator communicator = from->communicators[id];
         communicator.process = shifted(communicator.process, to->process_shift);
         communicator.name = to->strings[communicator.name];
-        to->communicators[id] = writer_communicator(writer, &communicator);
+        to->communicators[id] = writer_mpi_communicator(writer, &communicator);
     }
 }
 
@@ -257,21 +259,21 @@ static void put_mpi(struct writer *writer, const struct recording *from, const s
     for (uint32_t i = 0; i < from->clocks_count; i++) {
         struct clock_row row = from->clocks[i];
         row.process = shifted(row.process, to->process_shift);
-        writer_clock(writer, &row);
+        writer_mpi_clock(writer, &row);
     }
     for (uint32_t i = 0; i < from->messages_count; i++) {
         struct message_row row = from->messages[i];
         row.thread = shifted(row.thread, to->thread_shift);
         row.node = to->nodes[row.node];
         row.communicator = to->communicators[row.communicator];
-        writer_message(writer, &row);
+        writer_mpi_message(writer, &row);
     }
     for (uint32_t i = 0; i < from->collectives_count; i++) {
         struct collective_row row = from->collectives[i];
         row.thread = shifted(row.thread, to->thread_shift);
         row.node = to->nodes[row.node];
         row.communicator = to->communicators[row.communicator];
-        writer_collective(writer, &row);
+        writer_mpi_collective(writer, &row);
     }
     for (uint32_t i = 0; i < from->mpi_totals_count; i++) {
         struct mpi_total_row row = from->mpi_totals[i];

@@ -14,60 +14,21 @@
  * bytes less. */
 #define SAMPLES_HELD 65536
 
-static uint32_t fail(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static uint32_t fail(struct writer *writer, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    err_set_list(&writer->gather.err, format, args);
-    va_end(args);
-    return 0;
-}
-
-static uint32_t fail_memory(struct writer *writer)
-{
-    return fail(writer, "out of memory while writing a recording");
-}
-
-static bool failed(const struct writer *writer)
-{
-    return gather_failed(&writer->gather);
-}
-
 /* ---- definitions ---- */
 
 uint32_t writer_string(struct writer *writer, const char *text, size_t size)
 {
-    if (failed(writer))
+    if (writer_tables_failed(writer))
         return 0;
     if (size > RECORD_STRING_MAX)
         size = RECORD_STRING_MAX;
     uint32_t before = writer->known.strings.count;
     uint32_t id = strings_intern(&writer->known.strings, text, size);
     if (id == UINT32_MAX)
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     if (id == before)
         gather_string(&writer->gather, id, text, size);
     return id;
-}
-
-static bool knows_strings(struct writer *writer, const uint32_t *ids, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ids[i] >= writer->known.strings.count)
-            return fail(writer, "a definition names string %u, which was never defined", ids[i]);
-    }
-    return true;
-}
-
-static bool knows(struct writer *writer, const char *what, uint32_t id, uint32_t count)
-{
-    return id < count || fail(writer, "%s %u was never defined", what, id);
-}
-
-static bool knows_thread(struct writer *writer, uint32_t id)
-{
-    return knows(writer, "thread", id, writer->threads.threads + 1);
 }
 
 /* Everything but the flags, which may become known later. */
@@ -80,7 +41,7 @@ static bool same_code(const struct code *a, const struct code *b)
 uint32_t writer_code(struct writer *writer, const struct code *code)
 {
     const uint32_t words[] = {code->name, code->qualname, code->file, code->module, code->line, code->kind};
-    if (failed(writer) || !knows_strings(writer, words, 4))
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, words, 4))
         return 0;
     uint64_t key = map_hash_bytes(words, sizeof words);
     uint32_t id;
@@ -92,7 +53,7 @@ uint32_t writer_code(struct writer *writer, const struct code *code)
     }
     id = recording_add_code(&writer->known, code);
     if (!id || !map_set(&writer->codes, key, id))
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     gather_definition(&writer->gather, GATHER_CODES, id,
                       (uint64_t[]){code->name, code->qualname, code->file, code->module, code->line,
                                    code->kind, code->flags});
@@ -101,8 +62,9 @@ uint32_t writer_code(struct writer *writer, const struct code *code)
 
 uint32_t writer_node(struct writer *writer, const struct node *node)
 {
-    if (failed(writer) || !knows(writer, "node", node->parent, writer->known.nodes_count) ||
-        !knows(writer, "code", node->code, writer->known.codes_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "node", node->parent, writer->known.nodes_count) ||
+        !writer_tables_knows(writer, "code", node->code, writer->known.codes_count))
         return 0;
     uint64_t key = map_hash_bytes(node, sizeof *node);
     uint32_t id;
@@ -113,7 +75,7 @@ uint32_t writer_node(struct writer *writer, const struct node *node)
         return id;
     id = recording_add_node(&writer->known, node);
     if (!id || !map_set(&writer->nodes, key, id))
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     gather_definition(&writer->gather, GATHER_NODES, id,
                       (uint64_t[]){id - node->parent, node->code, node->line});
     return id;
@@ -128,7 +90,7 @@ static uint32_t rank_number(const struct writer *writer, const struct process *p
 static void put_process(struct writer *writer, uint32_t id, const struct process *process)
 {
     const uint32_t strings[] = {process->host, process->command, process->python, process->exe};
-    if (!knows_strings(writer, strings, 4))
+    if (!writer_tables_knows_strings(writer, strings, 4))
         return;
     gather_row(&writer->gather, GATHER_PROCESSES, 0,
                (uint64_t[]){id, process->pid, process->parent, rank_number(writer, process), process->host,
@@ -138,16 +100,17 @@ static void put_process(struct writer *writer, uint32_t id, const struct process
 
 uint32_t writer_process(struct writer *writer, const struct process *process)
 {
-    uint32_t id = failed(writer) ? 0 : recording_add_process(&writer->known, process);
+    uint32_t id = writer_tables_failed(writer) ? 0 : recording_add_process(&writer->known, process);
     if (!id)
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     put_process(writer, id, process);
     return id;
 }
 
 void writer_update_process(struct writer *writer, uint32_t id, const struct process *process)
 {
-    if (failed(writer) || !knows(writer, "process", id, writer->known.processes_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "process", id, writer->known.processes_count))
         return;
     writer->known.processes[id] = *process;
     put_process(writer, id, process);
@@ -156,7 +119,7 @@ void writer_update_process(struct writer *writer, uint32_t id, const struct proc
 void writer_set_rank(struct writer *writer, uint32_t rank)
 {
     writer->gather.options.rank_number = rank + 1;
-    for (uint32_t id = 1; id < writer->known.processes_count && !failed(writer); id++)
+    for (uint32_t id = 1; id < writer->known.processes_count && !writer_tables_failed(writer); id++)
         put_process(writer, id, &writer->known.processes[id]);
 }
 
@@ -167,8 +130,8 @@ uint32_t writer_rank(const struct writer *writer)
 
 static void put_thread(struct writer *writer, uint32_t id, const struct thread *thread)
 {
-    if (!knows_strings(writer, &thread->name, 1) ||
-        !knows(writer, "process", thread->process, writer->known.processes_count))
+    if (!writer_tables_knows_strings(writer, &thread->name, 1) ||
+        !writer_tables_knows(writer, "process", thread->process, writer->known.processes_count))
         return;
     gather_row(
         &writer->gather, GATHER_THREADS, 0,
@@ -177,9 +140,9 @@ static void put_thread(struct writer *writer, uint32_t id, const struct thread *
 
 uint32_t writer_thread(struct writer *writer, const struct thread *thread)
 {
-    uint32_t id = failed(writer) ? 0 : thread_owners_add(&writer->threads, thread->process);
+    uint32_t id = writer_tables_failed(writer) ? 0 : thread_owners_add(&writer->threads, thread->process);
     if (!id)
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     put_thread(writer, id, thread);
     return id;
 }
@@ -195,20 +158,20 @@ uint32_t writer_met_thread(struct writer *writer, enum writer_collector collecto
         met_by = 0;
     }
     if (id && (!map_set(&writer->met_threads, key, id) || !map_set(&writer->met_by, key, met_by | own)))
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     return id;
 }
 
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread)
 {
-    if (failed(writer) || !knows_thread(writer, id))
+    if (writer_tables_failed(writer) || !writer_tables_knows_thread(writer, id))
         return;
     put_thread(writer, id, thread);
 }
 
 void writer_update_code(struct writer *writer, uint32_t id, const struct code *code)
 {
-    if (failed(writer) || !knows(writer, "code", id, writer->known.codes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows(writer, "code", id, writer->known.codes_count))
         return;
     struct code *known = &writer->known.codes[id];
     if ((known->flags | code->flags) == known->flags)
@@ -217,124 +180,12 @@ void writer_update_code(struct writer *writer, uint32_t id, const struct code *c
     gather_row(&writer->gather, GATHER_CODE_FLAGS, 0, (uint64_t[]){id, known->flags});
 }
 
-/* ---- native code ---- */
-
-uint32_t writer_module(struct writer *writer, const struct module *module)
-{
-    const uint32_t strings[] = {module->path, module->build_id};
-    if (failed(writer) || !knows_strings(writer, strings, 2))
-        return 0;
-    uint64_t key = map_pair(module->path, module->build_id);
-    uint32_t id = map_get(&writer->modules, key);
-    if (id != MAP_NONE)
-        return id;
-    id = recording_add_module(&writer->known, module);
-    if (!id || !map_set(&writer->modules, key, id))
-        return fail_memory(writer);
-    gather_definition(&writer->gather, GATHER_MODULES, id,
-                      (uint64_t[]){module->path, module->build_id, module->size_bytes, module->flags});
-    return id;
-}
-
-void writer_mapping(struct writer *writer, const struct mapping *mapping)
-{
-    if (failed(writer) || !knows(writer, "process", mapping->process, writer->known.processes_count) ||
-        !knows(writer, "module", mapping->module, writer->known.modules_count))
-        return;
-    gather_row(&writer->gather, GATHER_MAPPINGS, 0,
-               (uint64_t[]){mapping->process, mapping->module, mapping->start, mapping->end,
-                            mapping->file_offset, mapping->since_ns});
-}
-
-/* A code without a name is itself by where it lies, or by what others are inlined in: never by being equal. */
-static uint32_t add_nameless_code(struct writer *writer)
-{
-    uint32_t id = recording_add_code(&writer->known, &(struct code){.kind = CODE_NATIVE});
-    if (!id)
-        return fail_memory(writer);
-    gather_definition(&writer->gather, GATHER_CODES, id, (uint64_t[]){0, 0, 0, 0, 0, CODE_NATIVE, 0});
-    return id;
-}
-
-uint32_t writer_native_code(struct writer *writer, uint32_t module, uint64_t offset)
-{
-    const uint64_t words[] = {module, offset};
-    const struct recording *known = &writer->known;
-    if (failed(writer) || !knows(writer, "module", module, known->modules_count))
-        return 0;
-    uint64_t key = map_hash_bytes(words, sizeof words);
-    uint32_t row;
-    while ((row = map_get(&writer->addresses, key)) != MAP_NONE &&
-           (known->addresses[row].module != module || known->addresses[row].offset != offset))
-        key++;
-    if (row != MAP_NONE)
-        return known->addresses[row].code;
-    struct code_address address = {add_nameless_code(writer), module, offset};
-    if (!address.code)
-        return 0;
-    row = recording_add_address(&writer->known, &address);
-    if (row == UINT32_MAX || !map_set(&writer->addresses, key, row))
-        return fail_memory(writer);
-    gather_row(&writer->gather, GATHER_ADDRESSES, 0, (uint64_t[]){address.code, module, offset});
-    return address.code;
-}
-
-static bool knows_symbol(struct writer *writer, const struct symbol *symbol)
-{
-    const uint32_t strings[] = {symbol->name, symbol->file};
-    return !failed(writer) && knows_strings(writer, strings, 2) &&
-           knows(writer, "code", symbol->inlined_in, writer->known.codes_count);
-}
-
-static bool says_the_same(const struct symbol *a, const struct symbol *b)
-{
-    return a->name == b->name && a->file == b->file && a->line == b->line && a->inlined_in == b->inlined_in;
-}
-
-void writer_symbol(struct writer *writer, const struct symbol *symbol)
-{
-    if (!knows_symbol(writer, symbol) || !knows(writer, "code", symbol->code, writer->known.codes_count))
-        return;
-    uint32_t row = map_get(&writer->named, symbol->code);
-    if (row != MAP_NONE && says_the_same(&writer->known.symbols[row], symbol))
-        return;
-    row = recording_add_symbol(&writer->known, symbol);
-    if (row == UINT32_MAX || !map_set(&writer->named, symbol->code, row)) {
-        fail_memory(writer);
-        return;
-    }
-    gather_row(&writer->gather, GATHER_SYMBOLS, 0,
-               (uint64_t[]){symbol->code, symbol->name, symbol->file, symbol->line, symbol->inlined_in});
-}
-
-uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol)
-{
-    const uint32_t words[] = {symbol->name, symbol->file, symbol->line, symbol->inlined_in};
-    if (!knows_symbol(writer, symbol))
-        return 0;
-    uint64_t key = map_hash_bytes(words, sizeof words);
-    uint32_t row;
-    while ((row = map_get(&writer->inlinings, key)) != MAP_NONE &&
-           !says_the_same(&writer->known.symbols[row], symbol))
-        key++;
-    if (row != MAP_NONE)
-        return writer->known.symbols[row].code;
-    struct symbol own = *symbol;
-    own.code = add_nameless_code(writer);
-    if (!own.code)
-        return 0;
-    writer_symbol(writer, &own);
-    if (failed(writer) || !map_set(&writer->inlinings, key, map_get(&writer->named, own.code)))
-        return fail_memory(writer);
-    return own.code;
-}
-
 /* ---- data ---- */
 
 void writer_calls(struct writer *writer, uint32_t process, const struct call_row *row)
 {
-    if (failed(writer) || !knows_thread(writer, row->thread) ||
-        !knows(writer, "node", row->node, writer->known.nodes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_thread(writer, row->thread) ||
+        !writer_tables_knows(writer, "node", row->node, writer->known.nodes_count))
         return;
     gather_data_of(&writer->gather, process);
     gather_row(&writer->gather, GATHER_CALLS, row->thread, (uint64_t[]){row->node, row->calls, row->self_ns});
@@ -342,8 +193,8 @@ void writer_calls(struct writer *writer, uint32_t process, const struct call_row
 
 void writer_line(struct writer *writer, uint32_t process, const struct line_row *row)
 {
-    if (failed(writer) || !knows_thread(writer, row->thread) ||
-        !knows(writer, "code", row->code, writer->known.codes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_thread(writer, row->thread) ||
+        !writer_tables_knows(writer, "code", row->code, writer->known.codes_count))
         return;
     gather_data_of(&writer->gather, process);
     gather_row(
@@ -354,7 +205,7 @@ void writer_line(struct writer *writer, uint32_t process, const struct line_row 
 static void put_samples(struct writer *writer)
 {
     struct recording *known = &writer->known;
-    if (failed(writer) || recording_order_samples(known, &writer->gather.err) < 0)
+    if (writer_tables_failed(writer) || recording_order_samples(known, &writer->gather.err) < 0)
         return;
     for (uint32_t i = 0; i < known->samples_count; i++) {
         const struct sample_row *row = &known->samples[i];
@@ -368,11 +219,11 @@ static void put_samples(struct writer *writer)
 
 void writer_sample(struct writer *writer, const struct sample_row *row)
 {
-    if (failed(writer) || !knows_thread(writer, row->thread) ||
-        !knows(writer, "node", row->node, writer->known.nodes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_thread(writer, row->thread) ||
+        !writer_tables_knows(writer, "node", row->node, writer->known.nodes_count))
         return;
     if (recording_add_sample(&writer->known, row) == UINT32_MAX)
-        fail_memory(writer);
+        writer_tables_fail_memory(writer);
     else if (writer->known.samples_count >= SAMPLES_HELD)
         put_samples(writer);
 }
@@ -386,8 +237,8 @@ uint32_t writer_counter(struct writer *writer, const struct counter *counter)
 {
     const uint32_t strings[] = {counter->name, counter->unit};
     const struct recording *known = &writer->known;
-    if (failed(writer) || !knows_strings(writer, strings, 2) ||
-        !knows(writer, "process", counter->process, known->processes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, strings, 2) ||
+        !writer_tables_knows(writer, "process", counter->process, known->processes_count))
         return 0;
     uint64_t key =
         map_hash_bytes((const uint32_t[]){counter->name, counter->unit, counter->process, counter->kind}, 16);
@@ -398,7 +249,7 @@ uint32_t writer_counter(struct writer *writer, const struct counter *counter)
         return id;
     id = recording_add_counter(&writer->known, counter);
     if (!id || !map_set(&writer->counters, key, id))
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     gather_definition(&writer->gather, GATHER_COUNTERS, id,
                       (uint64_t[]){counter->name, counter->unit, counter->process, counter->kind});
     return id;
@@ -406,7 +257,8 @@ uint32_t writer_counter(struct writer *writer, const struct counter *counter)
 
 void writer_series(struct writer *writer, const struct series_row *row)
 {
-    if (failed(writer) || !knows(writer, "counter", row->counter, writer->known.counters_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "counter", row->counter, writer->known.counters_count))
         return;
     gather_time(&writer->gather, RECORD_KIND_SERIES, row->time_ns);
     gather_row(&writer->gather, GATHER_SERIES, row->counter,
@@ -417,8 +269,8 @@ uint32_t writer_region(struct writer *writer, const struct region *region)
 {
     const uint32_t strings[] = {region->name, region->group};
     const struct recording *known = &writer->known;
-    if (failed(writer) || !knows_strings(writer, strings, 2) ||
-        !knows(writer, "code", region->code, known->codes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, strings, 2) ||
+        !writer_tables_knows(writer, "code", region->code, known->codes_count))
         return 0;
     uint64_t key = map_hash_bytes(region, sizeof *region);
     uint32_t id;
@@ -429,27 +281,17 @@ uint32_t writer_region(struct writer *writer, const struct region *region)
         return id;
     id = recording_add_region(&writer->known, region);
     if (!id || !map_set(&writer->regions, key, id))
-        return fail_memory(writer);
+        return writer_tables_fail_memory(writer);
     gather_definition(&writer->gather, GATHER_REGIONS, id,
                       (uint64_t[]){region->name, region->group, region->code, region->color});
     return id;
 }
 
-/* Whether rows of this thread and node may follow; chunks of data then are of the thread's process. */
-static bool begin_data(struct writer *writer, uint32_t thread, uint32_t node)
-{
-    if (failed(writer) || !knows_thread(writer, thread) ||
-        !knows(writer, "node", node, writer->known.nodes_count))
-        return false;
-    gather_data_of(&writer->gather, thread_owners_process(&writer->threads, thread));
-    return true;
-}
-
 void writer_region_event(struct writer *writer, const struct region_event_row *row)
 {
-    if (!begin_data(writer, row->thread, 0) ||
-        !knows(writer, "region", row->region, writer->known.regions_count) ||
-        !knows(writer, "region", row->ends, writer->known.regions_count))
+    if (!writer_tables_begin_data(writer, row->thread, 0) ||
+        !writer_tables_knows(writer, "region", row->region, writer->known.regions_count) ||
+        !writer_tables_knows(writer, "region", row->ends, writer->known.regions_count))
         return;
     gather_time(&writer->gather, RECORD_KIND_EVENTS, row->time_ns);
     gather_row(&writer->gather, GATHER_REGION_EVENTS, row->thread,
@@ -459,7 +301,7 @@ void writer_region_event(struct writer *writer, const struct region_event_row *r
 void writer_mark(struct writer *writer, const struct mark_row *row)
 {
     const uint32_t strings[] = {row->name, row->text};
-    if (!begin_data(writer, row->thread, 0) || !knows_strings(writer, strings, 2))
+    if (!writer_tables_begin_data(writer, row->thread, 0) || !writer_tables_knows_strings(writer, strings, 2))
         return;
     gather_time(&writer->gather, RECORD_KIND_EVENTS, row->time_ns);
     gather_row(&writer->gather, GATHER_MARKS, row->thread, (uint64_t[]){row->time_ns, row->name, row->text});
@@ -467,7 +309,7 @@ void writer_mark(struct writer *writer, const struct mark_row *row)
 
 void writer_call_event(struct writer *writer, const struct call_event_row *row)
 {
-    if (!begin_data(writer, row->thread, row->node))
+    if (!writer_tables_begin_data(writer, row->thread, row->node))
         return;
     gather_time(&writer->gather, RECORD_KIND_EVENTS, row->start_ns);
     writer->has_line_events |= row->line != 0;
@@ -476,89 +318,9 @@ void writer_call_event(struct writer *writer, const struct call_event_row *row)
                      writer->has_line_events ? 4 : 3);
 }
 
-static bool same_communicator(const struct communicator *a, const struct communicator *b)
-{
-    return a->process == b->process && a->key == b->key && a->name == b->name;
-}
-
-uint32_t writer_communicator(struct writer *writer, const struct communicator *communicator)
-{
-    const struct recording *known = &writer->known;
-    if (failed(writer) || !knows_strings(writer, &communicator->name, 1) ||
-        !knows(writer, "process", communicator->process, known->processes_count))
-        return 0;
-    uint64_t key =
-        map_hash_bytes((const uint64_t[]){communicator->process, communicator->key, communicator->name}, 24);
-    uint32_t id;
-    while ((id = map_get(&writer->communicators, key)) != MAP_NONE &&
-           !same_communicator(&known->communicators[id], communicator))
-        key++;
-    if (id != MAP_NONE)
-        return id;
-    id = recording_add_communicator(&writer->known, communicator);
-    if (!id || !map_set(&writer->communicators, key, id))
-        return fail_memory(writer);
-    gather_definition(&writer->gather, GATHER_COMMUNICATORS, id,
-                      (uint64_t[]){communicator->process, communicator->key, communicator->size,
-                                   communicator->rank, communicator->name});
-    return id;
-}
-
-void writer_clock(struct writer *writer, const struct clock_row *row)
-{
-    if (failed(writer) || !knows(writer, "process", row->process, writer->known.processes_count))
-        return;
-    gather_row(&writer->gather, GATHER_CLOCKS, 0,
-               (uint64_t[]){row->process, row->local_ns, (uint64_t)row->reference_ns, row->error_ns});
-}
-
-/* Whether a row of what ranks say to one another may follow. */
-static bool begin_mpi(struct writer *writer, uint32_t thread, uint32_t node, uint32_t communicator)
-{
-    return begin_data(writer, thread, node) &&
-           knows(writer, "communicator", communicator, writer->known.communicators_count);
-}
-
-/* A rank as the file has it: nobody is 0. */
-static uint64_t stored_rank(uint32_t rank)
-{
-    return (uint32_t)(rank + 1);
-}
-
-void writer_message(struct writer *writer, const struct message_row *row)
-{
-    if (!begin_mpi(writer, row->thread, row->node, row->communicator))
-        return;
-    gather_time(&writer->gather, RECORD_KIND_MPI, row->posted_ns);
-    gather_row(&writer->gather, GATHER_MESSAGES, row->thread,
-               (uint64_t[]){row->time_ns, row->duration_ns, row->time_ns - row->posted_ns, row->call,
-                            row->received, row->size_bytes, row->communicator, stored_rank(row->peer),
-                            (uint64_t)(int64_t)row->tag, row->node});
-}
-
-void writer_collective(struct writer *writer, const struct collective_row *row)
-{
-    if (!begin_mpi(writer, row->thread, row->node, row->communicator))
-        return;
-    gather_time(&writer->gather, RECORD_KIND_MPI, row->posted_ns);
-    gather_row(&writer->gather, GATHER_COLLECTIVES, row->thread,
-               (uint64_t[]){row->time_ns, row->duration_ns, row->time_ns - row->posted_ns, row->call,
-                            row->communicator, row->number, row->sent_bytes, row->received_bytes,
-                            stored_rank(row->root), row->node});
-}
-
-void writer_mpi_total(struct writer *writer, const struct mpi_total_row *row)
-{
-    if (!begin_mpi(writer, row->thread, row->node, row->communicator))
-        return;
-    gather_row(&writer->gather, GATHER_MPI_TOTALS, row->thread,
-               (uint64_t[]){row->node, row->call, row->communicator, stored_rank(row->peer), row->count,
-                            row->sent_bytes, row->received_bytes, row->total_ns});
-}
-
 void writer_heap(struct writer *writer, const struct heap_row *row)
 {
-    if (!begin_data(writer, row->thread, row->node))
+    if (!writer_tables_begin_data(writer, row->thread, row->node))
         return;
     gather_row(&writer->gather, GATHER_HEAP, row->thread,
                (uint64_t[]){row->node, row->allocator, row->at_ns, row->live_bytes, row->live_count,
@@ -568,7 +330,8 @@ void writer_heap(struct writer *writer, const struct heap_row *row)
 
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row)
 {
-    if (failed(writer) || !knows(writer, "process", row->process, writer->known.processes_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "process", row->process, writer->known.processes_count))
         return;
     gather_data_of(&writer->gather, row->process);
     gather_row(&writer->gather, GATHER_HEAP_SIZES, row->process,
@@ -577,7 +340,7 @@ void writer_heap_size(struct writer *writer, const struct heap_size_row *row)
 
 void writer_allocation(struct writer *writer, const struct allocation_row *row)
 {
-    if (!begin_data(writer, row->thread, row->node))
+    if (!writer_tables_begin_data(writer, row->thread, row->node))
         return;
     gather_time(&writer->gather, RECORD_KIND_ALLOCATIONS, row->time_ns);
     if (row->allocator != HEAP_FREE)
@@ -590,7 +353,8 @@ void writer_allocation(struct writer *writer, const struct allocation_row *row)
 
 void writer_line_memory(struct writer *writer, const struct line_memory_row *row)
 {
-    if (!begin_data(writer, row->thread, 0) || !knows(writer, "code", row->code, writer->known.codes_count))
+    if (!writer_tables_begin_data(writer, row->thread, 0) ||
+        !writer_tables_knows(writer, "code", row->code, writer->known.codes_count))
         return;
     gather_row(&writer->gather, GATHER_LINE_MEMORY, row->thread,
                (uint64_t[]){row->code, row->line, row->hits, (uint64_t)row->heap_growth_bytes,
@@ -599,7 +363,8 @@ void writer_line_memory(struct writer *writer, const struct line_memory_row *row
 
 void writer_function(struct writer *writer, const struct flat_function *row)
 {
-    if (failed(writer) || !knows(writer, "code", row->code, writer->known.codes_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "code", row->code, writer->known.codes_count))
         return;
     gather_row(&writer->gather, GATHER_FUNCTIONS, 0,
                (uint64_t[]){row->code, row->calls, row->primitive_calls, row->self_ns, row->total_ns});
@@ -607,8 +372,9 @@ void writer_function(struct writer *writer, const struct flat_function *row)
 
 void writer_edge(struct writer *writer, const struct flat_edge *row)
 {
-    if (failed(writer) || !knows(writer, "code", row->caller, writer->known.codes_count) ||
-        !knows(writer, "code", row->callee, writer->known.codes_count))
+    if (writer_tables_failed(writer) ||
+        !writer_tables_knows(writer, "code", row->caller, writer->known.codes_count) ||
+        !writer_tables_knows(writer, "code", row->callee, writer->known.codes_count))
         return;
     gather_row(&writer->gather, GATHER_EDGES, 0,
                (uint64_t[]){row->caller, row->callee, row->calls, row->primitive_calls, row->self_ns,
@@ -617,8 +383,8 @@ void writer_edge(struct writer *writer, const struct flat_edge *row)
 
 void writer_note(struct writer *writer, const struct note *note)
 {
-    if (failed(writer) || !knows_strings(writer, &note->text, 1) ||
-        !knows(writer, "process", note->process, writer->known.processes_count))
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, &note->text, 1) ||
+        !writer_tables_knows(writer, "process", note->process, writer->known.processes_count))
         return;
     gather_row(&writer->gather, GATHER_NOTES, 0,
                (uint64_t[]){note->process, note->kind, note->count, note->text});
@@ -627,19 +393,19 @@ void writer_note(struct writer *writer, const struct note *note)
 void writer_meta(struct writer *writer, const char *key, const char *value)
 {
     uint32_t ids[] = {writer_string(writer, key, strlen(key)), writer_string(writer, value, strlen(value))};
-    if (!failed(writer))
+    if (!writer_tables_failed(writer))
         gather_row(&writer->gather, GATHER_METAS, 0, (uint64_t[]){ids[0], ids[1]});
 }
 
 void writer_source(struct writer *writer, uint32_t file, const void *text, size_t size)
 {
-    if (failed(writer) || !knows_strings(writer, &file, 1))
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, &file, 1))
         return;
     if (size > RECORD_SOURCE_MAX)
-        fail(writer, "a source file of %zu bytes is larger than the format allows", size);
+        writer_tables_fail(writer, "a source file of %zu bytes is larger than the format allows", size);
     else if (!recording_source(&writer->known, file) &&
              recording_add_source(&writer->known, file, "", 0) == UINT32_MAX)
-        fail_memory(writer);
+        writer_tables_fail_memory(writer);
     else
         gather_source(&writer->gather, file, text, size);
 }
@@ -661,7 +427,7 @@ struct writer *writer_new(const struct writer_options *options, struct err *err)
     writer->gather.options = *options;
     if (recording_init(&writer->known, &writer->gather.err) == 0)
         gather_begin(&writer->gather);
-    if (!failed(writer))
+    if (!writer_tables_failed(writer))
         return writer;
     err_set(err, "%s", writer->gather.err.text);
     writer_abandon(writer);
@@ -714,7 +480,7 @@ uint32_t writer_thread_count(const struct writer *writer)
 
 int writer_state(const struct writer *writer, struct err *err)
 {
-    return failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
+    return writer_tables_failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
 }
 
 uint64_t writer_bytes_written(const struct writer *writer)
@@ -732,7 +498,7 @@ int writer_close(struct writer *writer, struct err *err)
 {
     put_samples(writer);
     gather_end(&writer->gather);
-    int result = failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
+    int result = writer_tables_failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
     writer_abandon(writer);
     return result;
 }

@@ -4,7 +4,7 @@
  * Definitions are numbered by the writer, file-wide, from 1; equal definitions give the same id, so that
  * trees of many threads and processes share nodes. Definitions and data are gathered and leave as chunks at
  * writer_flush (definitions always before the data that name them). Failure is sticky: after the first, all
- * calls do nothing, ids are 0, and writer_close reports it.
+ * calls do nothing, ids are 0, and writer_close reports it. Native code is in writer_native.h, MPI in writer_mpi.h.
  */
 #ifndef SONDE_STORE_WRITER_H
 #define SONDE_STORE_WRITER_H
@@ -58,17 +58,6 @@ uint32_t writer_rank(const struct writer *writer);
 void writer_update_thread(struct writer *writer, uint32_t id, const struct thread *thread);
 void writer_update_code(struct writer *writer, uint32_t id, const struct code *code); /* flags only */
 
-uint32_t writer_module(struct writer *writer,
-                       const struct module *module); /* equal path and build id: equal id */
-void writer_mapping(struct writer *writer, const struct mapping *mapping);
-/* The code, without a name, of an address in a module's file (as the file itself counts: what libdw and
- * symbols_find take). Its flags are told by writer_update_code. */
-uint32_t writer_native_code(struct writer *writer, uint32_t module, uint64_t offset);
-/* Names a code; the last word counts. */
-void writer_symbol(struct writer *writer, const struct symbol *symbol);
-/* The code of a function that others were inlined in; its own `code` is not read. Equal ones give the same. */
-uint32_t writer_inlining_code(struct writer *writer, const struct symbol *symbol);
-
 void writer_calls(struct writer *writer, uint32_t process,
                   const struct call_row *row); /* adds to earlier rows */
 void writer_line(struct writer *writer, uint32_t process, const struct line_row *row); /* likewise */
@@ -83,12 +72,6 @@ void writer_region_event(struct writer *writer, const struct region_event_row *r
 void writer_mark(struct writer *writer, const struct mark_row *row); /* likewise */
 /* In any order; in that in which the calls of a thread end a row is smallest. */
 void writer_call_event(struct writer *writer, const struct call_event_row *row);
-/* What the ranks of a run say to one another. Equal communicators give the same id. */
-uint32_t writer_communicator(struct writer *writer, const struct communicator *communicator);
-void writer_clock(struct writer *writer, const struct clock_row *row);
-void writer_message(struct writer *writer, const struct message_row *row);
-void writer_collective(struct writer *writer, const struct collective_row *row);
-void writer_mpi_total(struct writer *writer, const struct mpi_total_row *row); /* adds to earlier rows */
 void writer_heap(struct writer *writer, const struct heap_row *row);
 void writer_heap_size(struct writer *writer, const struct heap_size_row *row); /* adds to earlier rows */
 /* A thread's in the order in which they happened, frees too. */

@@ -1,8 +1,13 @@
 /*
- * writer_tables: what a writer is made of, for the files that are the writer (writer.c, resume.c) and no others.
+ * writer_tables: what a writer is made of, and how it fails, for the files that are the writer (writer.c, writer_native.c,
+ * writer_mpi.c, resume.c) and no others. The first failure stays: from then on nothing is written.
  */
 #ifndef SONDE_STORE_WRITER_TABLES_H
 #define SONDE_STORE_WRITER_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/map.h"
 #include "store/gather.h"
@@ -25,5 +30,18 @@ struct writer {
     struct map named;               /* code → row of what its symbol says */
     struct map inlinings;           /* hash of what the symbol says → row of it */
 };
+
+/* 0, which is no id, and false. */
+uint32_t writer_tables_fail(struct writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+uint32_t writer_tables_fail_memory(struct writer *writer);
+bool writer_tables_failed(const struct writer *writer);
+
+/* Whether what a definition or a row names has been defined; else the writer has failed. */
+bool writer_tables_knows(struct writer *writer, const char *what, uint32_t id, uint32_t count);
+bool writer_tables_knows_strings(struct writer *writer, const uint32_t *ids, size_t count);
+bool writer_tables_knows_thread(struct writer *writer, uint32_t id);
+/* Whether rows of this thread and node may follow; chunks of data then are of the thread's process. */
+bool writer_tables_begin_data(struct writer *writer, uint32_t thread, uint32_t node);
 
 #endif

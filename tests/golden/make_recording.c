@@ -20,6 +20,7 @@
 #include "store/compress.h"
 #include "store/recording.h"
 #include "store/writer.h"
+#include "store/writer_native.h"
 
 static int put_to_stdout(void *context, const void *data, size_t size, struct err *err)
 {
@@ -191,10 +192,10 @@ static void put_samples(struct writer *writer)
 
 static uint32_t module(struct writer *writer, const char *path, const char *build_id, uint8_t flags)
 {
-    return writer_module(writer, &(struct module){.path = text(writer, path),
-                                                  .build_id = text(writer, build_id),
-                                                  .size_bytes = 100000,
-                                                  .flags = flags});
+    return writer_native_module(writer, &(struct module){.path = text(writer, path),
+                                                         .build_id = text(writer, build_id),
+                                                         .size_bytes = 100000,
+                                                         .flags = flags});
 }
 
 static struct symbol symbol(struct writer *writer, const char *name, const char *file, uint32_t at)
@@ -211,7 +212,7 @@ static uint32_t native(struct writer *writer, uint32_t parent, uint32_t module, 
     if (name) {
         named = symbol(writer, name, file, at);
         named.code = code;
-        writer_symbol(writer, &named);
+        writer_native_symbol(writer, &named);
     }
     return node(writer, parent, code);
 }
@@ -225,7 +226,7 @@ static void put_native(struct writer *writer)
     uint32_t libc = module(writer, "/usr/lib/libc.so.6", "aa02", 0),
              blas = module(writer, "/opt/libblas.so.3", "aa03", 0);
     uint32_t mesh = module(writer, "/home/me/mesh.cpython-312-x86_64-linux-gnu.so", "aa04", 0);
-    writer_mapping(writer, &(struct mapping){owner, blas, 0x7f0000000000, 0x7f0000100000, 0, 0});
+    writer_native_mapping(writer, &(struct mapping){owner, blas, 0x7f0000000000, 0x7f0000100000, 0, 0});
     uint32_t start = native(writer, 0, libc, 0x100, "__libc_start_main_impl", "csu/libc-start.c", 360);
     uint32_t run = native(writer, start, python, 0x200, "Py_RunMain", "Modules/main.c", 709);
     uint32_t root = line(writer, run, code(writer, "__main__", "/home/me/mesh.py", 1, "<module>"), 9);
@@ -236,8 +237,8 @@ static void put_native(struct writer *writer)
     struct symbol outer = symbol(writer, "solver::Grid::norm(double)", "/home/me/grid.cc", 30);
     struct symbol inner = symbol(writer, "solver::square(double)", "/home/me/grid.hh", 5);
     inner.code = writer_native_code(writer, mesh, 0x40);
-    inner.inlined_in = writer_inlining_code(writer, &outer);
-    writer_symbol(writer, &inner);
+    inner.inlined_in = writer_native_inlining(writer, &outer);
+    writer_native_symbol(writer, &inner);
     samples(&sampler, node(writer, body, inner.code), 4, native_state);
     samples(&sampler, native(writer, body, mesh, 0x48, "solver::Grid::norm(double)", "/home/me/grid.cc", 31),
             2, native_state);

@@ -330,9 +330,9 @@ static void append_name(struct bytes *file, const char *name)
     struct symbol outer =
         *natives_symbol(&natives, natives_symbol(&natives, recording.nodes[3].code)->inlined_in);
     struct symbol symbol = {.code = recording.nodes[4].code, .name = sample_text(writer, name), .line = 9};
-    symbol.inlined_in = writer_inlining_code(writer, &outer);
+    symbol.inlined_in = writer_native_inlining(writer, &outer);
     assert_int_equal(symbol.inlined_in, outer.code);
-    writer_symbol(writer, &symbol);
+    writer_native_symbol(writer, &symbol);
     assert_int_equal(writer_close(writer, NULL), 0);
     natives_clear(&natives);
     recording_clear(&recording);

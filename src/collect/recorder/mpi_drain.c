@@ -10,6 +10,7 @@
 #include "collect/recorder/true_rank.h"
 #include "store/mpi_calls.h"
 #include "store/writer.h"
+#include "store/writer_mpi.h"
 
 #define TOTALS_NS 1000000000u /* between two looks at the totals */
 
@@ -81,7 +82,7 @@ static uint32_t communicator_of(struct mpi_drain *drain, uint32_t row)
             .size = from->size,
             .rank = from->rank,
             .name = writer_string(drain->writer, from->name, strnlen(from->name, sizeof from->name))};
-        drain->communicators[row] = writer_communicator(drain->writer, &made);
+        drain->communicators[row] = writer_mpi_communicator(drain->writer, &made);
     }
     return drain->communicators[row];
 }
@@ -102,7 +103,7 @@ static void write_clocks(struct mpi_drain *drain)
                                       .reference_ns = from->reference_ns,
                                       .error_ns = from->error_ns,
                                       .process = drain->process};
-        writer_clock(drain->writer, &row);
+        writer_mpi_clock(drain->writer, &row);
     }
 }
 
@@ -172,7 +173,7 @@ static void write_message(struct mpi_drain *drain, const struct mpi_event *event
                                     .tag = (int32_t)event->number,
                                     .call = event->call,
                                     .received = event->kind == MPI_EVENT_RECEIVED};
-    writer_message(drain->writer, &row);
+    writer_mpi_message(drain->writer, &row);
 }
 
 static void write_collective(struct mpi_drain *drain, const struct mpi_event *event, struct place place)
@@ -190,7 +191,7 @@ static void write_collective(struct mpi_drain *drain, const struct mpi_event *ev
                                        .communicator = communicator_of(drain, event->communicator),
                                        .root = event->peer,
                                        .call = event->call};
-    writer_collective(drain->writer, &row);
+    writer_mpi_collective(drain->writer, &row);
 }
 
 static void write_event(struct mpi_drain *drain, const struct mpi_event *event)

@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "store/writer.h"
+#include "store/writer_native.h"
 #include "unwind/elf_file.h"
 #include "unwind/row_compiler.h"
 
@@ -49,7 +50,7 @@ static uint32_t define_module(struct native_files *files, const struct native_fi
         .size_bytes = image ? image->size : 0,
         .flags = file->evaluator.count ? MODULE_INTERPRETER : 0,
     };
-    return writer_module(files->writer, &module);
+    return writer_native_module(files->writer, &module);
 }
 
 static void read_image(struct native_files *files, struct native_file *file, const struct elf_image *image)

@@ -10,6 +10,7 @@
 #include "collect/outside/process_image.h"
 #include "python/memory.h"
 #include "store/writer.h"
+#include "store/writer_native.h"
 
 #define EAGER_NS         500000000u /* after a change others are likely: libraries come in bursts */
 #define FIRST_PAUSE_NS   20000000u  /* after an answer that brought nothing new; doubled each time */
@@ -120,7 +121,7 @@ static void write_mapping(struct native_space *space, const struct place *place,
                                 .end = place->end,
                                 .file_offset = file_offset,
                                 .since_ns = clock_monotonic_ns()};
-    writer_mapping(space->files->writer, &row);
+    writer_native_mapping(space->files->writer, &row);
 }
 
 /* The code of the process now. False when memory ran out. */
@@ -277,7 +278,8 @@ static struct native_code look_up(struct native_space *space, uint64_t address)
     const struct place *place = place_of(space, address);
     if (!place) {
         const struct module unknown = {.path = writer_string(writer, "[unknown]", 9)};
-        return (struct native_code){writer_native_code(writer, writer_module(writer, &unknown), address), 0};
+        return (struct native_code){
+            writer_native_code(writer, writer_native_module(writer, &unknown), address), 0};
     }
     uint64_t offset = address - place->bias;
     return (struct native_code){writer_native_code(writer, place->file->module, offset),

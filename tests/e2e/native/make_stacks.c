@@ -15,6 +15,7 @@
 #include "store/compress.h"
 #include "store/recording.h"
 #include "store/writer.h"
+#include "store/writer_native.h"
 
 static int put_to_stdout(void *context, const void *data, size_t size, struct err *err)
 {
@@ -35,7 +36,7 @@ static void put_module(struct writer *writer, char **rest)
                             .build_id = strcmp(build_id, "-") ? text(writer, build_id) : 0,
                             .size_bytes = strtoull(size, NULL, 10),
                             .flags = (uint8_t)atoi(flags)};
-    writer_module(writer, &module);
+    writer_native_module(writer, &module);
 }
 
 static uint32_t code_of(struct writer *writer, const char *frame)
