@@ -170,6 +170,20 @@ static void bars_add_up(void **state)
     done(opened, &reply);
 }
 
+static void some_ranks_can_be_chosen(void **state)
+{
+    (void)state;
+    struct reply reply = {0};
+    struct opened *opened = open_ranks(5);
+    ask(opened, "{\"ask\":\"functions\",\"ranks\":\"2-3\"}", &reply);
+    assert_non_null(strstr(reply.head, "\"total\":7,")); /* 1 + 2 and 1 + 3 */
+    ask(opened, "{\"ask\":\"compare\",\"ranks\":\"1\",\"other_ranks\":\"3\"}", &reply);
+    const double *change = array(&reply, "change_total", 2);
+    assert_float_equal(change[0], 2, 0); /* work and main: 1 and 3, 2 and 4 */
+    assert_float_equal(change[1], 2, 0);
+    done(opened, &reply);
+}
+
 /* One that is not of ranks has none, and nothing breaks. */
 static void without_ranks_there_are_none(void **state)
 {
@@ -196,6 +210,7 @@ int main(void)
         cmocka_unit_test(rows_come_in_the_order_asked_for),
         cmocka_unit_test(one_function_on_each_rank),
         cmocka_unit_test(bars_add_up),
+        cmocka_unit_test(some_ranks_can_be_chosen),
         cmocka_unit_test(without_ranks_there_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
