@@ -5,8 +5,8 @@
 
 Each round runs the program plain, under `sonde record -r 10` and under the same with --mpi, and of all rounds
 the best batch of 200 calls counts. A send to MPI_PROC_NULL does nothing in the library: what --mpi adds to it
-is what counting costs. In a ping-pong a rank waits for what the other one's call costs, too. mpiP and IPM, which
-count the same without Python's stacks, are not packaged; the figures stand alone.
+is what counting costs. In a ping-pong a rank waits for what the other one's call costs, too. mpiP and IPM,
+which count the same without Python's stacks, are not packaged; the figures stand alone.
 """
 
 import json

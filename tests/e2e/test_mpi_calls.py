@@ -266,7 +266,12 @@ library = ctypes.CDLL(sys.argv[1])
 def talk():
     comm, turns = ctypes.c_int(MPI.COMM_WORLD.py2f()), ctypes.c_int(4)
     library.talk_(ctypes.byref(comm), ctypes.byref(turns))
+def finish():
+    error = ctypes.c_int(-1)
+    library.finish_(ctypes.byref(error))
+    sys.exit(error.value)
 talk()
+finish()
 """
 
 
@@ -293,6 +298,7 @@ def test_fortran(sonde, modern, tmp_path, name):
             ("BCAST", 1, 8 * rank, 8 - 8 * rank),
         ]
         assert file.counted("ISEND", "IRECV") == (8, 320, 320) and file.counted("WAITALL")[0] == 4
+        assert file.counted("FINALIZE")[0] == 1
     assert rank == 1
 
 

@@ -21,3 +21,11 @@ subroutine talk(comm, turns)
   call MPI_ALLREDUCE(MPI_IN_PLACE, total, 3, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
   call MPI_BCAST(given, 2, MPI_INTEGER, 1, comm, ierr)
 end subroutine talk
+
+subroutine finish(ierr)
+  implicit none
+  include 'mpif.h'
+  integer, intent(out) :: ierr
+  call MPI_PCONTROL(1)
+  call MPI_FINALIZE(ierr)
+end subroutine finish
