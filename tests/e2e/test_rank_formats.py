@@ -109,15 +109,20 @@ def hatchet():
     return hatchet
 
 
-def test_hatchet_reads_tau(hatchet, export):
+def test_hatchet_reads_tau(hatchet, run, export):
     folder = export("run.tau")
     assert sorted(file.name for file in folder.iterdir()) == [
         f"profile.{rank}.0.{thread}" for rank in range(RANKS) for thread in (0, 1)
     ]
-    read_by_hatchet = collections.Counter()
+    read_by_hatchet, sums = collections.Counter(), collections.Counter()
     for path, rank, thread, own, total, calls in hatchet("from_tau", folder):
         if len(path) > 1 and total == total:
             read_by_hatchet[tuple(path), rank, thread, calls, own, total] += 1
+            sums[rank, "calls"] += calls
+            sums[rank, "ns"] += round(own * 1000)
+    for rank in range(RANKS):
+        rows = read(run / f"r{rank}.sonde")["calls"]
+        assert (sums[rank, "calls"], sums[rank, "ns"]) == (sum(rows["calls"]), sum(rows["self_ns"]))
     written = collections.Counter()
     for (path, rank, thread), values in paths_of(folder).items():
         names = tuple(re.sub(r" \[\{.*", "", name) for name in path)
@@ -242,16 +247,58 @@ def test_folder_that_is_taken(sonde, run, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["theirs.txt"]
 
 
-def test_otf2(sonde, run, export):
+def count_events(archive):
+    """(event, location) → how many there are, as otf2-print sees them."""
     if not shutil.which("otf2-print"):
         pytest.skip("otf2-print is not installed (Debian: otf2-tools)")
-    archive = export("run.otf2")
     printed = subprocess.run(["otf2-print", archive / "traces.otf2"], capture_output=True, text=True)
     assert printed.returncode == 0 and "warning" not in printed.stderr, printed.stderr
-    lines = [line.split()[:2] for line in printed.stdout.splitlines() if "Region" in line]
-    counts = collections.Counter(tuple(line) for line in lines)
+    words = [line.split()[:2] for line in printed.stdout.splitlines()]
+    return collections.Counter(tuple(pair) for pair in words if len(pair) == 2 and pair[1].isdigit())
+
+
+def test_otf2(run, export):
+    counts = count_events(export("run.otf2"))
     expected = sorted(len(read(run / f"r{rank}.sonde")["call_events"]["node"]) for rank in range(RANKS))
     entered = [count for (event, _), count in sorted(counts.items()) if event == "ENTER"]
     left = [count for (event, _), count in sorted(counts.items()) if event == "LEAVE"]
     assert entered == left and len(entered) == 2 * RANKS
     assert sorted(entered[i] + entered[i + 1] for i in range(0, 2 * RANKS, 2)) == expected
+
+
+MESSAGES = """
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+room = bytearray(8)
+for _ in range(4):
+    pending = world.Irecv(room, source=1 - world.rank, tag=7)
+    world.Send(bytes(8), dest=1 - world.rank, tag=7)
+    pending.Wait()
+    world.Barrier()
+"""
+
+
+def test_messages_in_otf2(sonde, export, tmp_path):
+    launcher = shutil.which("mpirun.openmpi") or pytest.skip("no Open MPI")
+    if not interpreters.succeeds(["/usr/bin/python3", "-c", "import mpi4py"]):
+        pytest.skip("no mpi4py for /usr/bin/python3")
+    (tmp_path / "messages.py").write_text(MESSAGES)
+    head = [
+        launcher,
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "-n",
+        "2",
+        sonde,
+        "trace",
+        "--timeline",
+        "--mpi",
+    ]
+    command = [*head, "--quiet", "-o", tmp_path / "mpi", "--", "/usr/bin/python3", tmp_path / "messages.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    counts = count_events(export("mpi.otf2", tmp_path / "mpi"))
+    for rank in "01":
+        events = ["MPI_SEND", "MPI_RECV", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"]
+        assert [counts[event, rank] for event in events] == [4, 4, 4, 4]
+        assert counts["ENTER", rank] == counts["LEAVE", rank]
