@@ -84,6 +84,31 @@ test("colour by thread: each has its own, what they share is between; not offere
   assert.equal(await alone.locator(".choices .legend").count(), 0);
 });
 
+test("another arrangement is painted in the frame that its canvas comes in", async (harness) => {
+  const page = await harness.open(harness.html(threads(harness)), { hash: "#view=flame&name=1" });
+  await settled(page);
+  const blank = await page.evaluate(async () => {
+    const isBlank = (canvas) => {
+      const context = document.createElement("canvas").getContext("2d");
+      context.drawImage(canvas, Math.floor(canvas.width / 2), 10, 1, 1, 0, 0, 1, 1);
+      return context.getImageData(0, 0, 1, 1).data[3] === 0;
+    };
+    const buttons = [...document.querySelectorAll(".choices button")];
+    let [seen, found] = [null, 0];
+    for (const title of ["Bottom-up", "Time order", "Top-down"]) {
+      buttons.find((button) => button.textContent === title).click();
+      for (const end = performance.now() + 400; performance.now() < end; ) {
+        await new Promise((done) => window.settling_.frame(done));
+        const shown = document.querySelector("main canvas.stacks");
+        if (shown && shown === seen && isBlank(shown)) found++; // it was there before the last frame was painted
+        seen = shown;
+      }
+    }
+    return found;
+  });
+  assert.equal(blank, 0, "frames with an empty canvas");
+});
+
 test("order by name or by time; both in the URL", async (harness) => {
   const page = await harness.open(harness.html(threads(harness)), { hash: "#view=flame" });
   await settled(page);

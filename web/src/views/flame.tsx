@@ -2,7 +2,7 @@
 
 import { batch, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Amount, Share, Shares } from "../answer";
 import { useStacks } from "../ask_stacks";
@@ -80,7 +80,8 @@ function Canvas({ recording, options: given, label, isTime = false, stacks, name
   const options = { ...given, onMove };
   const latest = useRef({ onKey, options });
   latest.current = { onKey, options };
-  useEffect(() => {
+  // Before the canvas is painted for the first time: no empty frame, and no click or key that nobody takes.
+  useLayoutEffect(() => {
     const made = (picture.current = new Picture(canvas.current!, options));
     if (isTime) toSight(made.camera);
     const next = new Walk(made, (rectangle) => latest.current.options.onChoose(rectangle));
