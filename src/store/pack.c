@@ -8,7 +8,7 @@
 #include "store/compress.h"
 
 #define LEVEL       9  /* smaller by a third than at 3; higher ones take long and gain little */
-#define WINDOW_LOG  27 /* 128 MiB: what any zstd expands without being asked to */
+#define WINDOW_LOG  25 /* 32 MiB: the rank before is within it, and unpacking needs no more memory than that */
 #define PIECE_BYTES (1u << 20)
 
 static int fail_memory(struct err *err)
