@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/rank.h"
 #include "cli/finalize.h"
 #include "cli/input.h"
 #include "cli/installation.h"
-#include "cli/line_targets_option.h"
 #include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -28,6 +26,7 @@
 #include "cli/ranks_option.h"
 #include "cli/recording_file.h"
 #include "cli/redact.h"
+#include "cli/run_metas.h"
 #include "cli/run_ranks.h"
 #include "cli/run_totals.h"
 #include "cli/unrecorded.h"
@@ -135,49 +134,6 @@ static int settle_result(struct making *making, struct err *err)
     return 0;
 }
 
-/* What the clock's zero was in real time: files of other tools count from 1970. */
-static void describe_clock(struct writer *writer)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, clock_real_ns() - clock_monotonic_ns());
-    writer_meta(writer, "epoch_ns", text);
-}
-
-static void describe_heap(struct making *making)
-{
-    char bytes[32];
-    uint64_t sample_bytes = making->options->heap_sample_bytes;
-    snprintf(bytes, sizeof bytes, "%" PRIu64, sample_bytes);
-    writer_meta(making->writer, "heap", sample_bytes ? "sampled" : "exact");
-    if (sample_bytes)
-        writer_meta(making->writer, "heap_sample_bytes", bytes);
-}
-
-static void describe_run(struct making *making)
-{
-    struct writer *writer = making->writer;
-    char *command = redact_words((int)making->target.count, making->target.argv);
-    char started[64], folder[4096];
-    time_t now = time(NULL);
-    struct tm local;
-    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &local));
-    writer_meta(writer, "mode", making->options->mode);
-    writer_meta(writer, "sonde", SONDE_VERSION);
-    writer_meta(writer, "command", command ? command : "");
-    writer_meta(writer, "started", started);
-    writer_meta(writer, "host", making->context.host);
-    writer_meta(writer, "run_id", making->context.run_id);
-    run_ranks_describe(&making->ranks, writer);
-    describe_clock(writer);
-    if (making->options->line_targets && making->options->line_targets[0])
-        writer_meta(writer, "line_targets", making->options->line_targets);
-    if (making->options->heap)
-        describe_heap(making);
-    if (getcwd(folder, sizeof folder))
-        writer_meta(writer, "folder", folder);
-    free(command);
-}
-
 /* Why not, and what else there is. */
 static int check_counting(uint32_t pid, struct err *err)
 {
@@ -241,7 +197,8 @@ static int open_all(struct making *making, struct err *err)
     making->writer = writer_new(&options, err);
     if (!making->writer)
         return -1;
-    describe_run(making);
+    run_metas_begin(making->writer,
+                    &(struct run_metas){making->options, &making->target, &making->context, &making->ranks});
     return open_live(making, err);
 }
 
@@ -398,35 +355,6 @@ static void tell_failure(const struct making *making, const struct run *run, con
         message_warn("what was recorded is kept in %s", file->path);
 }
 
-/* A name that was mistyped is told, also where others were not. */
-static void note_missing_targets(struct making *making)
-{
-    const struct option_list *functions = making->options->line_functions;
-    struct bytes names = {0}, text = {0};
-    if (functions && making->recorded.processes)
-        line_targets_option_put_missing(functions, making->recorded.targets_found, &names);
-    if (names.size)
-        bytes_putf(&text, "of what -f names, this was never called: %.*s", (int)names.size, names.data);
-    if (text.size && !text.failed) {
-        uint32_t words = writer_string(making->writer, (char *)text.data, text.size);
-        writer_note(making->writer, &(struct note){.kind = NOTE_WARNING, .count = 1, .text = words});
-    }
-    bytes_clear(&names);
-    bytes_clear(&text);
-}
-
-static void note_missing_marks(struct making *making)
-{
-    struct bytes text = {0};
-    uint32_t missing = mark_rows_put_missing(&making->recorded.marks, writer_known(making->writer), &text);
-    if (missing && !text.failed) {
-        uint32_t words = writer_string(making->writer, (char *)text.data, text.size);
-        writer_note(making->writer, &(struct note){.kind = NOTE_REMARK, .count = missing, .text = words});
-        message_note("%.*s", (int)text.size, (char *)text.data);
-    }
-    bytes_clear(&text);
-}
-
 /* The rank as MPI has told it. What is made of the recording is called after it, too. */
 static void take_rank(struct making *making, uint32_t rank)
 {
@@ -451,8 +379,7 @@ static void finish(struct making *making, struct run *run)
     struct err err = {0};
     char **kept = &making->file.path;
     run_totals_put(making->writer, making->options, run, &making->recorded);
-    note_missing_targets(making);
-    note_missing_marks(making);
+    run_metas_end(making->writer, making->options, &making->recorded);
     if (run->recorded)
         keep_sources(making);
     uint32_t rank = writer_rank(making->writer);
