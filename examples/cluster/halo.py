@@ -33,8 +33,8 @@ def diffuse(cells, rate=0.25):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--cells", type=int, default=2000, help="of each rank")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--cells", type=int, default=1000, help="of each rank")
     arguments = parser.parse_args()
     comm = MPI.COMM_WORLD
     cells = array("d", [0.0]) * (arguments.cells + 2)

@@ -27,7 +27,7 @@ def extract(bundle, wavelengths):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bundles", type=int, default=20)
-    parser.add_argument("--wavelengths", type=int, default=500)
+    parser.add_argument("--wavelengths", type=int, default=200)
     arguments = parser.parse_args()
     comm = MPI.COMM_WORLD
     mine = range(comm.rank, arguments.bundles, comm.size)

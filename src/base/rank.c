@@ -84,6 +84,17 @@ static int64_t size_of(const struct rank_launcher *launcher, rank_lookup *lookup
     return size;
 }
 
+/* Likewise srun knows the place on the host. */
+static int64_t local_of(const struct rank_launcher *launcher, int64_t number, rank_lookup *lookup,
+                        const void *environment)
+{
+    int64_t local = rank_number_of(lookup, environment, launcher->local_rank);
+    if (local < 0 && launcher->may_be_srun && is_set(lookup, environment, "SLURM_STEP_ID") &&
+        rank_number_of(lookup, environment, "SLURM_PROCID") == number)
+        local = rank_number_of(lookup, environment, "SLURM_LOCALID");
+    return local;
+}
+
 struct rank rank_find(rank_lookup *lookup, const void *environment)
 {
     bool is_single = false; /* so a launcher said: then others must know better */
@@ -99,7 +110,7 @@ struct rank rank_find(rank_lookup *lookup, const void *environment)
                 break;
             continue;
         }
-        int64_t local = rank_number_of(lookup, environment, row->local_rank);
+        int64_t local = local_of(row, number, lookup, environment);
         int64_t local_size = rank_number_of(lookup, environment, row->local_size);
         return (struct rank){.number = (uint32_t)number,
                              .size = size > number ? (uint32_t)size : 0,

@@ -4,6 +4,7 @@ import re
 import tempfile
 import time
 
+import interpreters
 import pytest
 import slurm
 from conftest import read
@@ -102,6 +103,24 @@ def test_batch_script(cluster, batch, modern_launch):
     ]
     assert all(len(list((modern_launch.folder / name).glob("rank-*"))) == 3 for name in folders)
     assert len(list(modern_launch.folder.glob("alone.*.sonde"))) == 1
+
+
+def test_example_job(cluster, batch, modern_launch):
+    """The job script of the examples, as it is, with real MPI by Slurm's own plugin."""
+    mpi.need_mpi4py()
+    if "pmix" not in cluster.run("srun", "--mpi=list").stdout:
+        pytest.skip("this Slurm has no plugin for PMIx")
+    examples = interpreters.REPOSITORY / "examples" / "cluster"
+    path = f"{modern_launch.sonde.parent}:/usr/bin:/bin"
+    variables = f"ALL,EXAMPLES={examples},SLURM_MPI_TYPE=pmix,PATH={path}"
+    job = batch((examples / "job.slurm").read_text(), "-n", "3", f"--export={variables}", "--time=5")
+    state, said = cluster.wait_for_end(job, 90), (modern_launch.folder / f"slurm-{job}.out").read_text()
+    assert state == "COMPLETED" and "3 ranks, heat" in said and "3 of 3 ranks had work" in said, said
+    for name in (f"halo.slurm-{job}.0", f"imbalance.slurm-{job}.1"):
+        found = [read(modern_launch.folder / name / f"rank-{rank}.sonde")["meta"] for rank in range(3)]
+        assert [(meta["rank"], meta["ranks"], meta["local_rank"]) for meta in found] == [
+            (str(rank), "3", str(rank)) for rank in range(3)
+        ]
 
 
 def wait_for_ranks(cluster, folder, job):
