@@ -19,7 +19,7 @@ struct region_span;
 
 struct otf2_span {
     uint64_t begin_ns, end_ns;
-    uint32_t region;        /* otf2_spans_code and so on */
+    uint32_t region;        /* a code, otf2_spans_region or otf2_spans_mpi */
     const void *message;    /* struct message_row, or NULL */
     const void *collective; /* struct collective_row, or NULL */
     uint32_t order;         /* of what begins and ends together */

@@ -247,18 +247,24 @@ def test_folder_that_is_taken(sonde, run, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["theirs.txt"]
 
 
-def count_events(archive):
-    """(event, location) → how many there are, as otf2-print sees them."""
+@pytest.fixture
+def otf2_print():
+    """It comes with the library that sonde needs for this format."""
     if not shutil.which("otf2-print"):
         pytest.skip("otf2-print is not installed (Debian: otf2-tools)")
+    return count_events
+
+
+def count_events(archive):
+    """(event, location) → how many there are, as otf2-print sees them."""
     printed = subprocess.run(["otf2-print", archive / "traces.otf2"], capture_output=True, text=True)
     assert printed.returncode == 0 and "warning" not in printed.stderr, printed.stderr
     words = [line.split()[:2] for line in printed.stdout.splitlines()]
     return collections.Counter(tuple(pair) for pair in words if len(pair) == 2 and pair[1].isdigit())
 
 
-def test_otf2(run, export):
-    counts = count_events(export("run.otf2"))
+def test_otf2(otf2_print, run, export):
+    counts = otf2_print(export("run.otf2"))
     expected = sorted(len(read(run / f"r{rank}.sonde")["call_events"]["node"]) for rank in range(RANKS))
     entered = [count for (event, _), count in sorted(counts.items()) if event == "ENTER"]
     left = [count for (event, _), count in sorted(counts.items()) if event == "LEAVE"]
@@ -278,7 +284,7 @@ for _ in range(4):
 """
 
 
-def test_messages_in_otf2(sonde, export, tmp_path):
+def test_messages_in_otf2(otf2_print, sonde, export, tmp_path):
     launcher = shutil.which("mpirun.openmpi") or pytest.skip("no Open MPI")
     if not interpreters.succeeds(["/usr/bin/python3", "-c", "import mpi4py"]):
         pytest.skip("no mpi4py for /usr/bin/python3")
@@ -297,7 +303,7 @@ def test_messages_in_otf2(sonde, export, tmp_path):
     command = [*head, "--quiet", "-o", tmp_path / "mpi", "--", "/usr/bin/python3", tmp_path / "messages.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    counts = count_events(export("mpi.otf2", tmp_path / "mpi"))
+    counts = otf2_print(export("mpi.otf2", tmp_path / "mpi"))
     for rank in "01":
         events = ["MPI_SEND", "MPI_RECV", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"]
         assert [counts[event, rank] for event in events] == [4, 4, 4, 4]
