@@ -4,9 +4,13 @@
 
 #include "base/err.h"
 
-static double useful_ns(const struct rank_row *rank)
+/* Calls of MPI are measured by the wall clock; samples are of threads that ran, and a rank that waits may have given its
+ * CPU away: the one cannot be taken from the other. */
+static double useful_ns(const struct rank_table *table, const struct rank_row *rank)
 {
-    return rank->busiest > rank->busiest_mpi ? (double)(rank->busiest - rank->busiest_mpi) : 0;
+    bool by_wall = table->mpi_is_measured && table->sampled && rank->wall_ns;
+    uint64_t all_ns = by_wall ? rank->wall_ns : rank->busiest;
+    return all_ns > rank->busiest_mpi ? (double)(all_ns - rank->busiest_mpi) : 0;
 }
 
 static void conclude(struct rank_efficiency *efficiency)
@@ -31,7 +35,7 @@ int rank_efficiency_of(const struct rank_table *table, struct rank_efficiency *e
     if (!values)
         return err_set(err, "not enough memory for %u ranks", table->rank_count);
     for (uint32_t i = 0; i < table->rank_count; i++) {
-        values[i] = useful_ns(&table->ranks[i]);
+        values[i] = useful_ns(table, &table->ranks[i]);
         if (table->ranks[i].wall_ns > efficiency->wall_ns)
             efficiency->wall_ns = table->ranks[i].wall_ns;
     }

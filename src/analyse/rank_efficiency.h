@@ -3,7 +3,8 @@
  * with several threads that of the busiest. load balance = mean useful / most useful; communication = most useful / wall
  * time of the run; parallel efficiency = their product = mean useful / wall time. All are at most 1.
  *
- * Of sampled runs useful time is that of threads that ran: who sleeps or waits for a file does nothing useful.
+ * Of sampled runs useful time is that of threads that ran: who sleeps or waits for a file does nothing useful. Where the calls
+ * of MPI were measured it is all time outside them.
  */
 #ifndef SONDE_ANALYSE_RANK_EFFICIENCY_H
 #define SONDE_ANALYSE_RANK_EFFICIENCY_H
