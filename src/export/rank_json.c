@@ -2,10 +2,12 @@
 
 #include <stdio.h>
 
+#include "analyse/mpi_suspects.h"
 #include "analyse/rank_findings.h"
 #include "analyse/rank_rows.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "export/mpi_tables.h"
 
 #define RANK_JSON_VERSION 1
 
@@ -189,6 +191,24 @@ static void put_run(struct document *document)
     json_end_array(json);
 }
 
+/* As `report --mpi all --json` has it. */
+static int put_mpi(struct document *document, struct err *err)
+{
+    struct json *json = &document->json;
+    struct mpi_suspects mpi;
+    if (!document->table->mpi)
+        return 0;
+    if (mpi_suspects_init(&mpi, document->table->mpi, err) < 0)
+        return -1;
+    json_line(json);
+    json_key(json, "mpi");
+    json_begin_object(json);
+    mpi_tables_put_json(&mpi, json);
+    json_end_object(json);
+    mpi_suspects_clear(&mpi);
+    return 0;
+}
+
 int rank_json_put(const struct rank_table *table, const struct rank_rows *rows, const uint32_t *codes,
                   uint32_t code_count, struct bytes *out, struct err *err)
 {
@@ -205,6 +225,8 @@ int rank_json_put(const struct rank_table *table, const struct rank_rows *rows, 
     put_efficiency(&document, &efficiency);
     put_ranks(&document);
     put_functions(&document, rows);
+    if (put_mpi(&document, err) < 0)
+        return -1;
     begin_list(&document.json, "chosen");
     for (uint32_t i = 0; i < code_count; i++)
         put_cells(&document, codes[i]);

@@ -3,18 +3,21 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/mpi_suspects.h"
 #include "analyse/rank_findings.h"
 #include "analyse/rank_rows.h"
 #include "analyse/restrict.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "show/amount_text.h"
+#include "show/mpi_text.h"
 #include "show/rank_tree.h"
 #include "show/report_text.h"
 #include "show/terminal.h"
 
 #define LABEL_COLUMN 93 /* where a function's name begins */
 #define HOSTS_NAMED  4
+#define MPI_ROWS     8 /* of each table of what ranks did with one another */
 #define HOST_COLUMN  66
 
 /* ---- heading ---- */
@@ -225,10 +228,29 @@ static int put_top(const struct rank_table *table, const struct report_options *
     return 0;
 }
 
+/* What the ranks did with one another, in short; `report --mpi` has all of it. */
+static int put_mpi(const struct rank_table *table, const struct report_options *options, struct bytes *out,
+                   struct err *err)
+{
+    struct mpi_suspects mpi;
+    if (!table->mpi)
+        return 0;
+    if (mpi_suspects_init(&mpi, table->mpi, err) < 0)
+        return -1;
+    mpi_text_put(&mpi, &options->terminal, MPI_TABLE_CALLS, MPI_ROWS, out);
+    mpi_text_put(&mpi, &options->terminal, MPI_TABLE_WAITS, MPI_ROWS, out);
+    mpi_text_put(&mpi, &options->terminal, MPI_TABLE_MESSAGES, MPI_ROWS, out);
+    bytes_put_text(
+        out, "\nReport --mpi all tells more: call paths, all waits, who came last, each rank's time.\n");
+    mpi_suspects_clear(&mpi);
+    return 0;
+}
+
 int rank_text_put(const struct rank_table *table, const struct report_options *options, struct bytes *out,
                   struct err *err)
 {
-    if (put_top(table, options, out, err) < 0 || put_functions(table, options, out, err) < 0)
+    if (put_top(table, options, out, err) < 0 || put_functions(table, options, out, err) < 0 ||
+        put_mpi(table, options, out, err) < 0)
         return -1;
     return out->failed ? err_set(err, "not enough memory for the report") : 0;
 }

@@ -82,3 +82,16 @@ def test_the_report_says_who_is_late(sonde, recorded):
     assert document["clock_error_ns"] == 0
     barrier = next(row for row in document["calls"] if row["call"] == "MPI_Barrier")
     assert barrier["count"] == 5 * RANKS
+
+
+def test_the_plain_report_has_both(sonde, recorded):
+    """Functions over ranks, and what the ranks did with one another."""
+    words = [str(sonde), "report", str(recorded[0])]
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "Parallel efficiency" in text and "mpi_waits.py" in text
+    assert "MPI_Barrier" in text.split("MPI time by call")[1]
+    assert "late receiver" in text.split("Who waited for whom")[1]
+    done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
+    document = json.loads(done.stdout)
+    assert len(document["ranks"]) == RANKS
+    assert {row["call"] for row in document["mpi"]["calls"]} >= {"MPI_Send", "MPI_Recv", "MPI_Barrier"}
