@@ -24,15 +24,22 @@ const recorded = (harness) =>
     harness.sonde("trace", "--quiet", "--timeline", "-o", path, harness.made("calls.py", (script) => writeFileSync(script, PROGRAM))),
   );
 
-async function tipAt(page, share, level) {
+/** Points there; where nothing is there is no tip. */
+async function pointTo(page, share, level) {
   const [name, picture] = [
     await page.locator(".tracks .name", { hasText: "MainThread" }).boundingBox(),
     await page.locator("main canvas").first().boundingBox(),
   ];
   await page.mouse.move(picture.x + 5, picture.y + 5);
   await page.mouse.move(picture.x + share * picture.width, name.y + 16 * level + 8);
-  await page.waitForSelector(".tip");
-  return page.locator(".tip").innerText();
+  await settled(page);
+  return page.locator(".tip");
+}
+
+async function tipAt(page, share, level) {
+  const tip = await pointTo(page, share, level);
+  await tip.waitFor();
+  return tip.innerText();
 }
 
 test("single calls lie below their callers, and crowds of short ones say how many they are", async (harness) => {
@@ -41,13 +48,16 @@ test("single calls lie below their callers, and crowds of short ones say how man
   for (const [level, name] of ["<module>", "late", "inner", "time.sleep"].entries())
     assert.match(await tipAt(page, 0.8, level), new RegExp(`^${name}\\b|^${name}`), `level ${level}`);
   let crowd = null;
-  for (let share = 0; share < 0.5 && !crowd; share += 0.002) crowd = /calls\s+([\d,]+), too short/.exec(await tipAt(page, share, 2));
+  for (let share = 0; share < 0.5 && !crowd; share += 0.002) {
+    const tip = await pointTo(page, share, 2);
+    crowd = (await tip.isVisible()) && /calls\s+([\d,]+), too short/.exec(await tip.innerText());
+  }
   assert(crowd && value(crowd[1]) > 1, "20,000 calls in a few pixels");
 });
 
 test("lines of calls lie between them and what they call", async (harness) => {
   const script = harness.made("calls.py", (path) => writeFileSync(path, PROGRAM));
-  const recording = harness.made("lines.sonde", (path) =>
+  const recording = harness.made("call-lines.sonde", (path) =>
     harness.sonde("trace", "--quiet", "--timeline", "-l", "-o", path, script),
   );
   const page = await harness.open(harness.html(recording), { hash: "#view=timeline" });
