@@ -1,8 +1,9 @@
-"""What ncu shows of marked functions, and what is recorded of torch's and cupy's ranges, on a GPU.
+"""What ncu and nsys show of marked functions, and what is recorded of torch's and cupy's ranges, on a GPU.
 
-tests/gpu/captured has it from an H200 (ncu 2025.3, torch 2.11, cupy 14.2); with a GPU it is made again.
+tests/gpu/captured has it from an H200 (ncu and nsys 2025.3, torch 2.11, cupy 14.2); with a GPU it is made again.
 """
 
+import csv
 import re
 import shutil
 import subprocess
@@ -69,3 +70,14 @@ def test_ranges_of_torch_and_cupy(captured):
         [("step 0", inner), ("step 1", inner), ("step 2", inner), emitted],
         [("step 7", inner)],
     ]
+
+
+def test_nsys_finds_the_ranges(captured):
+    """Each call that a mark matched, in every thread, as often as it was made."""
+    path = captured / "nsys-ranges.csv"
+    if not path.exists():
+        pytest.skip("nsys is not installed, or cannot make its report here")
+    with path.open() as file:
+        found = {row["Range"]: int(row["Instances"]) for row in csv.DictReader(file)}
+    steps = {f"sonde:step {n}": 1 for n in (0, 1, 2, 7)}
+    assert found == {**steps, "sonde:Grid.advect": 4, "sonde:exchange": 4}
