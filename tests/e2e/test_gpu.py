@@ -1,6 +1,6 @@
 """What ncu and nsys show of marked functions, and what is recorded of torch's and cupy's ranges, on a GPU.
 
-tests/gpu/captured has it from an H200 (ncu and nsys 2025.3, torch 2.11, cupy 14.2); with a GPU it is made again.
+tests/gpu/captured has it from an H200 (ncu and nsys 2025.3, torch 2.11, cupy 14.2); a GPU makes it again.
 """
 
 import csv
