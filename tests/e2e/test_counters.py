@@ -134,7 +134,7 @@ def test_any_program(modern_launch):
         "--",
         "sh",
         "-c",
-        'read x; echo "got $x $LD_PRELOAD"; exit 7',
+        'read x; echo "got $x $LD_PRELOAD"; sleep 0.3; exit 7',  # what is gone at once was never looked at
         input=b"this\n",
     )
     assert run.returncode == 7
