@@ -79,8 +79,13 @@ uint32_t strings_intern(struct strings *strings, const char *text, size_t size)
 {
     if (size >= UINT32_MAX || (strings->count == 0 && add(strings, "", 0) == UINT32_MAX))
         return UINT32_MAX;
-    uint32_t found = strings->slots[slot_of(strings, text, size)];
-    return found ? found - 1 : add(strings, text, size);
+    uint32_t id = strings->next;
+    if (id >= strings->count || strings->sizes[id] != size || memcmp(strings->texts[id], text, size) != 0) {
+        uint32_t found = strings->slots[slot_of(strings, text, size)];
+        id = found ? found - 1 : add(strings, text, size);
+    }
+    strings->next = id + 1;
+    return id;
 }
 
 uint32_t strings_intern_text(struct strings *strings, const char *text)

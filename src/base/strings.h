@@ -16,6 +16,7 @@ struct strings {
     uint32_t capacity;
     uint32_t *slots; /* hash → id + 1 */
     uint32_t slot_count;
+    uint32_t next; /* whoever interns the texts of another table again asks for the one behind the last */
 };
 
 void strings_clear(struct strings *strings);

@@ -43,11 +43,15 @@ uint32_t writer_code(struct writer *writer, const struct code *code)
     const uint32_t words[] = {code->name, code->qualname, code->file, code->module, code->line, code->kind};
     if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, words, 4))
         return 0;
-    uint64_t key = map_hash_bytes(words, sizeof words);
-    uint32_t id;
-    while ((id = map_get(&writer->codes, key)) != MAP_NONE && !same_code(&writer->known.codes[id], code))
-        key++;
+    uint64_t key = 0;
+    uint32_t id = writer->next_code;
+    if (!id || id >= writer->known.codes_count || !same_code(&writer->known.codes[id], code)) {
+        key = map_hash_bytes(words, sizeof words);
+        while ((id = map_get(&writer->codes, key)) != MAP_NONE && !same_code(&writer->known.codes[id], code))
+            key++;
+    }
     if (id != MAP_NONE) {
+        writer->next_code = id + 1;
         writer_update_code(writer, id, code);
         return id;
     }
@@ -66,13 +70,18 @@ uint32_t writer_node(struct writer *writer, const struct node *node)
         !writer_tables_knows(writer, "node", node->parent, writer->known.nodes_count) ||
         !writer_tables_knows(writer, "code", node->code, writer->known.codes_count))
         return 0;
-    uint64_t key = map_hash_bytes(node, sizeof *node);
-    uint32_t id;
-    while ((id = map_get(&writer->nodes, key)) != MAP_NONE &&
-           memcmp(&writer->known.nodes[id], node, sizeof *node) != 0)
-        key++;
-    if (id != MAP_NONE)
+    uint64_t key = 0;
+    uint32_t id = writer->next_node;
+    if (!id || id >= writer->known.nodes_count || memcmp(&writer->known.nodes[id], node, sizeof *node) != 0) {
+        key = map_hash_bytes(node, sizeof *node);
+        while ((id = map_get(&writer->nodes, key)) != MAP_NONE &&
+               memcmp(&writer->known.nodes[id], node, sizeof *node) != 0)
+            key++;
+    }
+    if (id != MAP_NONE) {
+        writer->next_node = id + 1;
         return id;
+    }
     id = recording_add_node(&writer->known, node);
     if (!id || !map_set(&writer->nodes, key, id))
         return writer_tables_fail_memory(writer);
