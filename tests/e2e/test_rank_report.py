@@ -16,7 +16,7 @@ PYTHON = "/usr/bin/python3"
 MPIRUN = "mpirun.openmpi"
 RANKS = 32
 WORKING = 20
-SLOW_RANK, MANY_STEPS, STEP_S, PIXELS_S = 17, 15, 0.2, 1.5
+SLOW_RANK, MANY_STEPS, STEP_S, PIXELS_S = 17, 15, 0.2, 6
 
 
 @pytest.fixture(scope="module")
