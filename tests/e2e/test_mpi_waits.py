@@ -75,7 +75,7 @@ def test_the_report_says_who_is_late(sonde, recorded):
     assert "late sender" in told and "late receiver" in told and "late root" in told
     # in words what is worth it: where starting MPI takes long, half a second is not
     sentences = " ".join(text.split("MPI time by call")[0].split())
-    assert "of the time of all ranks" in sentences and "in bcast (" in sentences
+    assert "of the time of all ranks" in sentences
     matrix = table(sonde, run, "messages")
     cells = {(row["from"], row["to"]): (row["count"], row["size_bytes"]) for row in matrix}
     assert cells == {("0", "1"): ("2", "8000080"), ("1", "0"): ("1", "80"), ("2", "0"): ("1", "80")}
