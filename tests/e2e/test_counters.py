@@ -306,3 +306,13 @@ def test_a_dat_file_may_be_cprofile_s(modern_launch):
     assert b"cProfile file" in launch.run([launch.sonde, "report", "cpu.dat"]).stdout
     assert launch.traced(script, output="times.dat").returncode == 0
     assert (launch.folder / "times.dat").read_bytes()[1:6] == b"SONDE"
+
+
+def test_a_program_behind_a_script_is_marked(modern_launch):
+    """A wrapper that becomes the Python, as pyenv's and conda's do, is the same process."""
+    launch = modern_launch
+    launch.write("marked.py", "@profile\ndef work():\n    pass\nwork()\n")
+    python = launch.python.executable
+    run = watch(launch, "-o", "marked.dat", "--", "sh", "-c", f"exec {python} marked.py")
+    assert run.returncode == 0, run.stderr
+    assert (launch.folder / "marked.dat").read_text().count("FUNC ") == 1

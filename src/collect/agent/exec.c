@@ -113,7 +113,7 @@ void exec_init(const struct session *session, const char *text)
     clean_environment(session);
     size_t size = sizeof SESSION_VARIABLE + strlen(text) + 1;
     session_entry = malloc(size);
-    if (!session_entry || !session->follow)
+    if (!session_entry || (!session->follow && (uint64_t)getpid() != session->main_pid))
         return;
     strcpy(session_entry, SESSION_VARIABLE "=");
     strcat(session_entry, text);
