@@ -10,7 +10,7 @@ const PROGRAM = `
 import time
 def short(): pass
 def early():
-    for _ in range(20000): short()
+    for _ in range(300000): short()
     time.sleep(.4)
 def inner(): time.sleep(.6)
 def late():
@@ -48,11 +48,11 @@ test("single calls lie below their callers, and crowds of short ones say how man
   for (const [level, name] of ["<module>", "late", "inner", "time.sleep"].entries())
     assert.match(await tipAt(page, 0.8, level), new RegExp(`^${name}\\b|^${name}`), `level ${level}`);
   let crowd = null;
-  for (let share = 0; share < 0.5 && !crowd; share += 0.002) {
+  for (let share = 0; share < 0.5 && !crowd; share += 0.005) {
     const tip = await pointTo(page, share, 2);
     crowd = (await tip.isVisible()) && /calls\s+([\d,]+), too short/.exec(await tip.innerText());
   }
-  assert(crowd && value(crowd[1]) > 1, "20,000 calls in a few pixels");
+  assert(crowd && value(crowd[1]) > 1, "300,000 calls in a few pixels");
 });
 
 test("lines of calls lie between them and what they call", async (harness) => {
