@@ -20,6 +20,8 @@
 
 #define PIECE_BYTES (4u << 20)
 
+enum part { PART_TAKEN, PART_WANTED }; /* what the first process says of a part when it knows where it is */
+
 struct shares {
     struct crew *crew;
     struct merge_job *job;
@@ -199,7 +201,7 @@ static int prime(struct shares *shares, const struct bytes *before, struct err *
 static int merge_own(struct shares *shares, struct bytes *expected, struct err *err)
 {
     struct bytes own = {0}, before = {0};
-    if (!err_is_set(err))
+    if (!err_is_set(err) && shares->share + 1 < shares->crew->size) /* nobody comes after the last */
         collect(shares, &own, err);
     int result = learn(shares, &own, &before, err);
     if (result == 0)
@@ -280,14 +282,14 @@ static int append_piece(struct shares *shares, struct bytes *piece, struct err *
     return staged_append(shares->file, piece->data, piece->size, err);
 }
 
-static int append_own(struct shares *shares, struct err *err)
+static int append_spill(struct shares *shares, struct spill *spill, struct err *err)
 {
     struct bytes piece = {0};
-    int result = next_piece(&shares->spill, &piece, err);
+    int result = next_piece(spill, &piece, err);
     while (result == 0 && piece.size) {
         result = append_piece(shares, &piece, err);
         if (result == 0)
-            result = next_piece(&shares->spill, &piece, err);
+            result = next_piece(spill, &piece, err);
     }
     bytes_clear(&piece);
     return result;
@@ -311,6 +313,36 @@ static void put_sum(struct merge_job *job, struct bytes *message, struct err *er
         merge_job_take_sum(job, message, err);
 }
 
+static void receive_pieces(struct shares *shares, uint32_t process, struct err *told, struct err *err)
+{
+    struct bytes piece = {0};
+    do {
+        bytes_reset(&piece);
+        if (crew_receive(shares->crew, process, &piece, told) != 0)
+            break;
+        if (!err_is_set(err))
+            append_piece(shares, &piece, err);
+    } while (piece.size);
+    bytes_clear(&piece);
+}
+
+/* The part of a process that has said where it is: its temporary file where that can be read from here, else what it sends. */
+static void receive_part(struct shares *shares, uint32_t process, const struct bytes *place, struct err *told,
+                         struct err *err)
+{
+    struct spill spill = {0};
+    struct bytes wish = {0};
+    bool is_here = err_is_set(err) || spill_open_place(&spill, place);
+    if (!err_is_set(err) && is_here)
+        append_spill(shares, &spill, err);
+    bytes_put_u8(&wish, is_here ? PART_TAKEN : PART_WANTED);
+    crew_send(shares->crew, process, &wish, err);
+    if (!is_here)
+        receive_pieces(shares, process, told, err);
+    spill_close(&spill);
+    bytes_clear(&wish);
+}
+
 /* All that the process of a share has, also when it is of no use any more. `told` is its failure. */
 static void receive_share(struct shares *shares, uint32_t share, struct err *told, struct err *err)
 {
@@ -319,14 +351,9 @@ static void receive_share(struct shares *shares, uint32_t share, struct err *tol
     int result = crew_receive(shares->crew, process, &message, told);
     if (result == 0 && !err_is_set(err))
         add_sum(shares->job, &message, err);
-    while (result == 0) {
-        bytes_reset(&message);
-        result = crew_receive(shares->crew, process, &message, told);
-        if (result != 0 || message.size == 0)
-            break;
-        if (!err_is_set(err))
-            append_piece(shares, &message, err);
-    }
+    bytes_reset(&message);
+    if (result == 0 && crew_receive(shares->crew, process, &message, told) == 0)
+        receive_part(shares, process, &message, told, err);
     bytes_clear(&message);
 }
 
@@ -355,11 +382,21 @@ static int gather_shares(struct shares *shares, struct err *err)
     if (!err_is_set(err))
         staged_append(shares->file, header.data, header.size, err);
     if (receive_shares(shares, err) == 0 && add_sum(shares->job, &own_sum, err) == 0 &&
-        append_own(shares, err) == 0)
+        append_spill(shares, &shares->spill, err) == 0)
         writer_place(shares->job->writer, &shares->headers, err);
     bytes_clear(&own_sum);
     bytes_clear(&header);
     return err_is_set(err) ? -1 : 0;
+}
+
+static void send_pieces(struct shares *shares, struct err *err)
+{
+    struct bytes piece = {0};
+    do {
+        next_piece(&shares->spill, &piece, err);
+        crew_send(shares->crew, 0, &piece, err);
+    } while (!err_is_set(err) && piece.size);
+    bytes_clear(&piece);
 }
 
 static void hand_over(struct shares *shares, struct err *err)
@@ -367,11 +404,14 @@ static void hand_over(struct shares *shares, struct err *err)
     struct bytes message = {0};
     put_sum(shares->job, &message, err);
     crew_send(shares->crew, 0, &message, err);
-    bool more = !err_is_set(err);
-    while (more) {
-        next_piece(&shares->spill, &message, err);
+    bytes_reset(&message);
+    if (!err_is_set(err)) {
+        spill_put_place(&shares->spill, &message);
         crew_send(shares->crew, 0, &message, err);
-        more = !err_is_set(err) && message.size;
+        bytes_reset(&message);
+        if (crew_receive(shares->crew, 0, &message, err) == 0 && message.size == 1 &&
+            message.data[0] == PART_WANTED)
+            send_pieces(shares, err);
     }
     bytes_clear(&message);
 }

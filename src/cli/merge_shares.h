@@ -5,9 +5,10 @@
  * before only through the definitions that they brought, which give the ids. So all first collect the definitions of their
  * shares (chunks of data are not looked into), and learn those of all shares before theirs in log2(K) steps: in step d
  * each sends what it knows to the one d shares on. With these a writer is in the state that it would have come to alone, and
- * each merges its share as one process would. The parts wait in temporary files (cli/spill.h) and go, in order, to the
- * first process, which numbers the chunks and writes them: few large appends by one writer are what parallel file
- * systems like. That process has the last share, so that in the end it knows all definitions.
+ * each merges its share as one process would. The parts wait in temporary files (cli/spill.h), and the first process numbers
+ * their chunks and writes them in order: few large appends by one writer are what parallel file systems like. It reads the files
+ * of processes on its own machine itself, the others send theirs. That process has the last share, so that in the
+ * end it knows all definitions; those of its own files nobody else needs, and it need not collect them.
  *
  * A process that fails sends its failure in place of what the others wait for; the first share's is told.
  */

@@ -98,6 +98,31 @@ def test_processes_share_the_work(sonde, mpirun, run, tmp_path):
         assert (tmp_path / "many.sonde").read_bytes() == (tmp_path / "one.sonde").read_bytes()
 
 
+# A process that sees another name of the machine than the first does cannot offer its temporary file to it.
+ELSEWHERE = """
+set -e
+if [ "$OMPI_COMM_WORLD_RANK" != 0 ]; then
+    echo "00000000-0000-4000-8000-00000000000$OMPI_COMM_WORLD_RANK" > "boot_id.$OMPI_COMM_WORLD_RANK"
+    mount --bind "boot_id.$OMPI_COMM_WORLD_RANK" /proc/sys/kernel/random/boot_id
+fi
+exec "$@"
+"""
+
+
+def test_processes_of_other_machines_send_their_part(sonde, run, tmp_path):
+    mounting = ["unshare", "--mount", "mount", "--bind", "/etc/hostname", "/proc/sys/kernel/random/boot_id"]
+    if not shutil.which("mpirun.openmpi") or not (sonde.parent / "sonde_mpi_openmpi").exists():
+        pytest.skip("there is no Open MPI")
+    if not shutil.which("unshare") or subprocess.run(mounting, capture_output=True).returncode:
+        pytest.skip("this user cannot mount, and so not play another machine")
+    merge(sonde, run, "-o", tmp_path / "one.sonde")
+    words = ["-n", "3", "-wdir", tmp_path, "unshare", "--mount", "sh", "-c", ELSEWHERE, "sh"]
+    done = merge(sonde, run, "-o", tmp_path / "many.sonde", before=[*LAUNCHERS["openmpi"], *words])
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("boot_id.*"))) == 2
+    assert (tmp_path / "many.sonde").read_bytes() == (tmp_path / "one.sonde").read_bytes()
+
+
 def test_more_processes_than_files(sonde, mpirun, run, tmp_path):
     files = sorted(run.iterdir())[:2]
     merge(sonde, *files, "-o", tmp_path / "one.sonde")
