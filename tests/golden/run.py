@@ -77,7 +77,7 @@ def check(path, program, update):
         print(f"updated {name}")
         return True
     lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), name, "printed", lineterm="")
-    print("\n".join(lines), flush=True)
+    print("\n".join([*lines, f"FAILED {name}"]), flush=True)
     return False
 
 

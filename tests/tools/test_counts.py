@@ -46,15 +46,54 @@ def test_results(output, expected):
     ],
 )
 def test_counted(script, expected):
-    assert phases.counted(["sh", "-c", script]) == expected
+    command = ["sh", "-c", script]
+    outcome = phases.counted(command)
+    assert (outcome.passed, outcome.failed) == expected
+    assert outcome.names == ((" ".join(command),) if outcome.failed else ())
 
 
 def test_missing_runner_fails():
-    assert phases.counted(["/no/such/runner"]) == (0, 1)
+    assert phases.counted(["/no/such/runner"]) == phases.Outcome(failed=1, names=("/no/such/runner",))
 
 
 def test_nothing_to_run_fails():
-    assert phases.each([], []) == (0, 1)
+    assert phases.each([], []).failed == 1
+
+
+NAMED = """[  FAILED  ] test_read
+[  FAILED  ] 1 test(s), listed below:
+[  FAILED  ] test_read
+FAILED tests/e2e/test_x.py::test_x[3.9.18-trace --timeline] - assert 1 == 2
+FAILED tests/e2e/test_x.py::test_y
+ERROR tests/e2e/test_z.py - ImportError: no
+ERROR of a program that is tested
+FAILED a key (of the help) does something (30.2 s)
+FAILED report/tree.txt
+ok     another (1.0 s)
+"""
+
+
+def test_names_of_what_failed():
+    assert phases.failed_names(NAMED) == (
+        "test_read",
+        "tests/e2e/test_x.py::test_x[3.9.18-trace --timeline]",
+        "tests/e2e/test_x.py::test_y",
+        "tests/e2e/test_z.py",
+        "a key (of the help) does something",
+        "report/tree.txt",
+    )
+
+
+def test_closing_lines_name_all_that_failed():
+    web = phases.Outcome(112, 1, ("a page",), ("another page",))
+    ran = {"lint": (phases.Outcome(4), 5.2), "web": (web, 146.0)}
+    assert list(phases.closing(ran))[1:] == [
+        "lint         4 passed    0 failed      5 s",
+        "web        112 passed    1 failed    146 s",
+        "FAILED web: a page",
+        "UNSTEADY web: another page: passed only when run again",
+        "sonde: 116 passed, 1 failed",
+    ]
 
 
 UNSTEADY = """
@@ -72,10 +111,10 @@ def test_unsteady():
 WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(4))
 
 
-@pytest.mark.parametrize(("wrong", "expected"), [(0, (6, 0)), (1, (5, 1)), (4, (1, 5))])
-def test_few_failures_are_run_again(wrong, expected, tmp_path, capfd):
+@pytest.mark.parametrize(("wrong", "passed", "failed"), [(0, 6, 0), (1, 5, 1), (4, 1, 5)])
+def test_few_failures_are_run_again(wrong, passed, failed, tmp_path):
     (tmp_path / "test_x.py").write_text(f"WRONG = {wrong}\n{UNSTEADY}{WRONG}")
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), str(tmp_path)]
-    assert phases.again_where_few_failed(command, {}) == expected
-    named = "test_unsteady: passed only when run again" in capfd.readouterr().out
-    assert named == (wrong <= phases.FEW - 1)
+    outcome = phases.again_where_few_failed(command, lambda _: ["--last-failed"])
+    assert (outcome.passed, outcome.failed, len(outcome.names)) == (passed, failed, failed)
+    assert [name.split("::")[1] for name in outcome.unsteady] == ["test_unsteady"] * (wrong < phases.FEW)
