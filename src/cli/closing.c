@@ -1,5 +1,6 @@
 #include "cli/closing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,19 +22,26 @@ static int print(const struct run *run, struct recording *recording, struct repo
     return report_text_print(recording, report, stdout, err);
 }
 
-void closing_tell_notes(const struct recording *recording)
+/* Remarks on the whole run were told when they were made. */
+static void tell_note(const struct recording *recording, const struct note *note)
 {
-    for (uint32_t i = 0; i < recording->notes_count; i++) {
-        const struct note *note = &recording->notes[i];
-        const char *text = recording_text(recording, note->text);
-        if (note->kind == NOTE_WARNING || note->kind == NOTE_LOSS)
-            message_warn("%s", text);
-        else if (note->kind == NOTE_REMARK)
-            message_hint("%s", text);
-    }
+    const char *text = recording_text(recording, note->text);
+    if (note->kind == NOTE_LOSS && note->count)
+        message_warn("%" PRIu64 " %s", note->count, text);
+    else if (note->kind == NOTE_LOSS || note->kind == NOTE_WARNING || note->kind == NOTE_CLOCK)
+        message_warn("%s", text);
+    else if (note->kind == NOTE_THROTTLED || (note->kind == NOTE_REMARK && note->process))
+        message_hint("%s", text);
 }
 
-int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, struct report_options report)
+static void tell_notes(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->notes_count; i++)
+        tell_note(recording, &recording->notes[i]);
+}
+
+int closing_tell_run(const struct run *run, closing_tell *tell, const void *values, bool wanted,
+                     struct report_options report)
 {
     struct recording recording = {0};
     struct err err = {0};
@@ -41,7 +49,8 @@ int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, str
         return 0;
     int result = input_read(run->source ? run->source : run->path, &recording, &err);
     if (result == 0) {
-        tell(run, &recording);
+        tell_notes(&recording);
+        tell(run, &recording, values);
         if (wanted)
             result = print(run, &recording, &report, &err);
         else

@@ -1,5 +1,5 @@
 /*
- * closing: what a command that counts exactly (trace, line) says when its run has ended: a line on standard error,
+ * closing: what a command that counts exactly (trace, line, mem) says when its run has ended: a line on standard error,
  * and the report when it was asked for.
  */
 #ifndef SONDE_CLI_CLOSING_H
@@ -12,13 +12,12 @@
 struct recording;
 struct run;
 
-/* Says what was recorded. */
-typedef void closing_tell(const struct run *run, const struct recording *recording);
+/* Says what was recorded; `values` are the command's. */
+typedef void closing_tell(const struct run *run, const struct recording *recording, const void *values);
 
-/* Warnings, losses and remarks of the recording. */
-void closing_tell_notes(const struct recording *recording);
-
-/* `report` is printed if wanted, for a terminal if there is one; otherwise a hint says how to see it. The exit code. */
-int closing_tell_run(const struct run *run, closing_tell *tell, bool wanted, struct report_options report);
+/* Says what the recording notes of losses and the like, then `tell`. `report` is printed if wanted, for a terminal if there
+ * is one; otherwise a hint says how to see it. The exit code. */
+int closing_tell_run(const struct run *run, closing_tell *tell, const void *values, bool wanted,
+                     struct report_options report);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cli/dump_reader.h"
 #include "cli/message.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/target.h"
 #include "collect/outside/process_tree.h"
 #include "collect/outside/thread_states.h"
 #include "show/dump.h"
@@ -30,7 +30,7 @@ struct values {
     struct option_list search_dirs;
 };
 
-static const struct values defaults = {.pid = RUN_NO_PID};
+static const struct values defaults = {.pid = TARGET_NO_PID};
 
 /* Of one process, or of several. */
 struct dumps {
@@ -70,7 +70,7 @@ static const struct option options[] = {
 
 static int check_ranks(const struct values *values, struct err *err)
 {
-    if (values->pid != RUN_NO_PID || values->core || values->subprocesses)
+    if (values->pid != TARGET_NO_PID || values->core || values->subprocesses)
         return err_set(err,
                        "--mpi-all excludes --pid, --core and --subprocesses; it takes a run, a job or the "
                        "process of a launcher as a word");
@@ -85,12 +85,12 @@ static int check(const struct values *values, int argc, char **argv, struct err 
         return check_ranks(values, err);
     if (argc)
         return err_set(err, "'%s' is one word too many: name a process with -p PID", argv[0]);
-    bool has_pid = values->pid != RUN_NO_PID;
+    bool has_pid = values->pid != TARGET_NO_PID;
     if (has_pid && values->core)
         return err_set(err, "--pid and --core exclude each other");
     if (!has_pid && !values->core)
         return err_set(err, "name a process with -p PID, or a core file with --core FILE");
-    if (run_check_pid(values->pid, err) < 0)
+    if (target_check_pid(values->pid, err) < 0)
         return -1;
     if (values->subprocesses && values->core)
         return err_set(err, "--subprocesses is for --pid; a core file holds one process");
@@ -165,7 +165,7 @@ static int read_dumps(const struct values *values, struct dumps *dumps, struct e
         struct dump *dump = add_dump(dumps, err);
         return dump ? dump_reader_core(values->core, &reading, dump, err) : -1;
     }
-    uint32_t pid = run_pid(values->pid);
+    uint32_t pid = target_pid(values->pid);
     return values->subprocesses ? add_tree(dumps, pid, &reading, err)
                                 : add_process(dumps, pid, &reading, err);
 }

@@ -9,10 +9,7 @@
 #include "cli/closing.h"
 #include "cli/commands.h"
 #include "cli/line_targets_option.h"
-#include "cli/marks_option.h"
 #include "cli/message.h"
-#include "cli/part_options.h"
-#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "show/lines_text.h"
 #include "store/recording.h"
@@ -22,8 +19,7 @@
 #define HOT_MAX          1000
 
 struct values {
-    const char *output;
-    const char *format;
+    struct run_request request;
     struct option_list functions;
     const char *setup;
     int64_t hot;
@@ -32,20 +28,9 @@ struct values {
     bool skip_zero;
     bool threads;
     struct option_list with;
-    struct part part;
-    bool follow;
-    struct marks_option marks;
-    const char *module, *code, *ranks;
-    bool mpi;
-    const char *embed_source;
-    struct live_view_options live;
 };
 
-static const struct values defaults = {.hot = 10,
-                                       .unit = LINES_TEXT_UNIT_S,
-                                       .follow = true,
-                                       .embed_source = "auto",
-                                       .marks = MARKS_OPTION_DEFAULTS};
+static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS, .hot = 10, .unit = LINES_TEXT_UNIT_S};
 
 static int check(const struct values *values, struct err *err)
 {
@@ -53,14 +38,10 @@ static int check(const struct values *values, struct err *err)
         return -1;
     if (values->hot < 0 || values->hot > HOT_MAX)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
-    for (size_t i = 0; i < values->with.count; i++)
-        if (strcmp(values->with.items[i], "trace") != 0)
-            return err_set(err, "there is no collector '%s' to go with line; --with knows: trace",
-                           values->with.items[i]);
+    if (run_request_check_with(&values->with, "line", err) < 0)
+        return -1;
     if (values->setup && access(values->setup, R_OK) != 0)
         return err_set_errno(err, "cannot read the set-up script %s", values->setup);
-    if (part_options_check(&values->part, false, err) < 0)
-        return -1;
     return lines_text_check_unit(values->unit, err);
 }
 
@@ -82,23 +63,21 @@ static void put_settings(const struct values *values, struct bytes *out)
 {
     if (is_wanted(values, "trace"))
         bytes_put_text(out, "trace=1\nc_calls=1\n");
-    bytes_putf(out, "lines=1\nfollow=%d\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->follow,
-               values->threads, MEMORY_BYTES);
+    bytes_putf(out, "lines=1\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->threads, MEMORY_BYTES);
     if (wanted_hot(values))
         bytes_putf(out, "hot=%" PRId64 "\nsample_period_ns=%d\n", wanted_hot(values), SAMPLE_PERIOD_NS);
     if (values->setup)
         bytes_putf(out, "setup=%s\n", values->setup);
     line_targets_option_put_settings(&values->functions, out);
-    part_options_put_settings(&values->part, out);
     bytes_put_u8(out, 0);
 }
 
-static void tell(const struct run *run, const struct recording *recording)
+static void tell(const struct run *run, const struct recording *recording, const void *values)
 {
+    (void)values;
     uint64_t hits = 0;
     for (uint32_t i = 0; i < recording->lines_count; i++)
         hits += recording->lines[i].hits;
-    closing_tell_notes(recording);
     message_hint("%" PRIu64 " line hits in %.3f s: %s", hits, (double)run->elapsed_ns / 1e9, run->path);
 }
 
@@ -107,8 +86,8 @@ static int close_lines(const struct run *run, const void *raw)
     const struct values *values = raw;
     const struct report_options report = {.unit_s = values->unit, .skip_zero = values->skip_zero};
     if (!run->counted)
-        part_options_tell_empty(&values->part);
-    return closing_tell_run(run, tell, values->view, report);
+        part_options_tell_empty(&values->request.part);
+    return closing_tell_run(run, tell, raw, values->view, report);
 }
 
 static int run_line(void *raw, int argc, char **argv)
@@ -122,18 +101,12 @@ static int run_line(void *raw, int argc, char **argv)
     line_targets_option_put_words(&values->functions, &targets);
     const struct run_options options = {
         .mode = "line",
-        .output = values->output,
-        .format = values->format,
-        .ranks = values->ranks,
-        .mpi = values->mpi,
+        .request = &values->request,
+        .target = target_request_of(&values->request.target, argc, argv),
         .settings = (char *)settings.data,
         .line_targets = (char *)targets.data,
         .line_functions = &values->functions,
         .hot = (uint32_t)wanted_hot(values),
-        .embed_source = values->embed_source,
-        .live = values->live,
-        .marks = &values->marks,
-        .target = {.module = values->module, .code = values->code, .argc = argc, .argv = argv},
     };
     int code = run_command(&options, close_lines, values);
     bytes_clear(&settings);
@@ -150,11 +123,8 @@ static const struct option options[] = {
     {"hot", 0, OPTION_NUMBER, "N", offsetof(struct values, hot), NULL,
      "Without a target: sample the program, and time the lines of the N functions that take the most time, "
      "in the same run (default 10)."},
-    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
-     "Where the recording goes; x.lprof makes a file for line_profiler. %r, %p, %h and %{NAME} stand for "
-     "rank, process, host and environment variable. Otherwise NAME.<run id>.sonde. " RUN_OUTPUT_OF_RANKS},
-    {"format", 0, OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
-     "What FILE is to be: sonde, lprof, or a format of `sonde export`; otherwise FILE's suffix decides."},
+    RUN_REQUEST_OUTPUT(struct values, request, "; x.lprof makes a file for line_profiler"),
+    RUN_REQUEST_FORMAT(struct values, request, 0, "sonde, lprof, or a format of `sonde export`"),
     {"view", 'v', OPTION_FLAG, NULL, offsetof(struct values, view), NULL,
      "Print the lines to standard output when the program has ended."},
     {"unit", 'u', OPTION_REAL, "SECONDS", offsetof(struct values, unit), NULL,
@@ -165,13 +135,8 @@ static const struct option options[] = {
      "Keep the times of each thread apart."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add a collector to the same recording: trace counts every call, too."},
-    MARKS_OPTIONS(struct values, marks),
-    RUN_SOURCE_OPTION(struct values),
-    LIVE_VIEW_OPTIONS(struct values, live),
-    RANKS_OPTION(struct values),
-    RUN_MPI_OPTION(struct values),
-    RUN_TARGET_OPTIONS(struct values),
-    PART_OPTIONS(struct values, part, 0),
+    RUN_REQUEST_OPTIONS(struct values, request),
+    PART_OPTIONS(struct values, request.part, 0),
     {0},
 };
 
@@ -179,7 +144,7 @@ const struct command command_line = {
     .name = "line",
     .group = "Record",
     .summary = "Record hits and time of every line of chosen functions",
-    .arguments = RUN_ARGUMENTS,
+    .arguments = TARGET_ARGUMENTS,
     .description =
         "Runs the program under its own interpreter and counts, for each line of the chosen functions, how "
         "often it ran and how long it took: with the functions that it called, and without.\n\n"

@@ -7,55 +7,34 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/commands.h"
-#include "cli/marks_option.h"
 #include "cli/message.h"
-#include "cli/part_options.h"
-#include "cli/ranks_option.h"
 #include "cli/run.h"
 
 struct values {
-    const char *output;
-    const char *format;
+    struct run_request request;
     int64_t rate;
-    int64_t pid;
     const char *duration, *clock;
-    bool follow;
     bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
     bool nonblocking;  /* py-spy's: always so here */
     bool native, threads, gil, idle, function, nolineno, full_filenames;
     bool finalize, internals, async;
-    struct part part;
-    struct marks_option marks;
-    const char *module, *code, *ranks;
-    bool mpi;
-    const char *embed_source;
-    struct live_view_options live;
 };
 
-static const struct values defaults = {.rate = 1000,
-                                       .pid = RUN_NO_PID,
-                                       .clock = "wall",
-                                       .follow = true,
-                                       .finalize = true,
-                                       .async = true,
-                                       .embed_source = "auto",
-                                       .marks = MARKS_OPTION_DEFAULTS};
+static const struct values defaults = {
+    .request = RUN_REQUEST_DEFAULTS, .rate = 1000, .clock = "wall", .finalize = true, .async = true};
 
-static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
+static int check(const struct values *values, int argc, uint64_t *duration_ns, struct err *err)
 {
-    bool has_target = has_words || values->module || values->code;
-    if (run_check_sampling(values->pid, has_target, values->rate, err) < 0 ||
-        run_duration(values->duration, duration_ns, err) < 0)
+    if (target_check_options(&values->request.target, argc, err) < 0 || run_check_rate(values->rate, err) < 0)
         return -1;
-    return part_options_check(&values->part, values->pid != RUN_NO_PID, err);
+    return run_check_duration(values->duration, duration_ns, err);
 }
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "trace=0\nfollow=%d\nnative=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
-               values->follow, values->native, values->async, strcmp(values->clock, "cpu") == 0,
+    bytes_putf(out, "trace=0\nnative=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
+               values->native, values->async, strcmp(values->clock, "cpu") == 0,
                INT64_C(1000000000) / values->rate);
-    part_options_put_settings(&values->part, out);
     bytes_put_u8(out, 0);
 }
 
@@ -65,7 +44,7 @@ static int close_record(const struct run *run, const void *given)
     const struct values *values = given;
     double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
     if (!run->samples)
-        part_options_tell_empty(&values->part);
+        part_options_tell_empty(&values->request.part);
     message_note("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
                  run->processes == 1 ? "" : "es", run->path);
     if (run->reached_hz && run->reached_hz * 2 < (uint64_t)values->rate)
@@ -86,15 +65,13 @@ static int run_sampling(void *raw, int argc, char **argv)
     struct err err = {0};
     struct bytes settings = {0};
     uint64_t duration_ns;
-    if (check(values, argc > 0, &duration_ns, &err) < 0)
+    if (check(values, argc, &duration_ns, &err) < 0)
         return message_fail(&err);
     put_settings(values, &settings);
     const struct run_options options = {
         .mode = "record",
-        .output = values->output,
-        .format = values->format,
-        .ranks = values->ranks,
-        .mpi = values->mpi,
+        .request = &values->request,
+        .target = target_request_of(&values->request.target, argc, argv),
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
         .clock = values->clock,
@@ -105,15 +82,7 @@ static int run_sampling(void *raw, int argc, char **argv)
                                   .full_filenames = values->full_filenames},
                        .threads = values->threads,
                        .internals = values->internals},
-        .embed_source = values->embed_source,
-        .live = values->live,
-        .marks = &values->marks,
         .finalize = values->finalize,
-        .target = {.pid = run_pid(values->pid),
-                   .module = values->module,
-                   .code = values->code,
-                   .argc = argc,
-                   .argv = argv},
         .native = values->native,
         .tasks = values->async,
         .children = values->subprocesses,
@@ -126,13 +95,8 @@ static int run_sampling(void *raw, int argc, char **argv)
 static const char *const clocks[] = {"wall", "cpu", NULL};
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
-     "Where the recording goes. %r, %p, %h and %{NAME} stand for rank, process, host and environment "
-     "variable. "
-     "Otherwise NAME.<run id> and the suffix of the format. " RUN_OUTPUT_OF_RANKS},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
-     "What FILE is to be: speedscope, flamegraph, raw, chrometrace, sonde, …; otherwise FILE's suffix "
-     "decides."},
+    RUN_REQUEST_OUTPUT(struct values, request, ""),
+    RUN_REQUEST_FORMAT(struct values, request, 'f', "speedscope, flamegraph, raw, chrometrace, sonde, …"),
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
     {"clock", 0, OPTION_CHOICE, "CLOCK", offsetof(struct values, clock), clocks,
@@ -144,7 +108,7 @@ static const struct option options[] = {
     {"native", 'n', OPTION_FLAG, NULL, offsetof(struct values, native), NULL,
      "Native frames too: C, C++, Fortran and Cython functions between the Python ones, and threads that run "
      "no Python."},
-    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, request.target.pid), NULL,
      "Sample a Python that runs already. Its running threads are held for about 20 us a sample: at 1000 Hz "
      "that costs "
      "it a few percent, at -r 100 less than one. It runs on when sampling ends."},
@@ -171,13 +135,8 @@ static const struct option options[] = {
     {"finalize", 0, OPTION_FLAG, NULL, offsetof(struct values, finalize), NULL,
      "Leave native frames without names; sonde finalize gives them later."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
-    MARKS_OPTIONS(struct values, marks),
-    RUN_SOURCE_OPTION(struct values),
-    LIVE_VIEW_OPTIONS(struct values, live),
-    RANKS_OPTION(struct values),
-    RUN_MPI_OPTION(struct values),
-    RUN_TARGET_OPTIONS(struct values),
-    PART_OPTIONS(struct values, part, 0),
+    RUN_REQUEST_OPTIONS(struct values, request),
+    PART_OPTIONS(struct values, request.part, 0),
     {0},
 };
 
@@ -185,7 +144,7 @@ const struct command command_record = {
     .name = "record",
     .group = "Record",
     .summary = "Sample where a program spends its time",
-    .arguments = RUN_ARGUMENTS "\n-p PID",
+    .arguments = TARGET_ARGUMENTS "\n-p PID",
     .description =
         "Runs the program under its own interpreter and notes at random instants what each of its "
         "threads does. "

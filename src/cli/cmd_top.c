@@ -34,18 +34,18 @@
 #define WIDE_TEXT 160 /* columns of a table that goes to no terminal */
 
 struct values {
-    int64_t pid, rate, limit;
+    struct target_options target;
+    int64_t rate, limit;
     double delay;
     const char *duration;
-    bool batch, native, lines, gil, idle, full_filenames, follow;
+    bool batch, native, lines, gil, idle, full_filenames;
     bool subprocesses; /* of a process that runs already; those of a launched one are followed anyway */
     bool nonblocking;  /* py-spy's: always so here */
     const char *output;
-    const char *module, *code;
 };
 
 static const struct values defaults = {
-    .pid = RUN_NO_PID, .rate = 1000, .limit = 20, .delay = 1, .follow = true};
+    .target = TARGET_OPTIONS_DEFAULTS, .rate = 1000, .limit = 20, .delay = 1};
 
 /* Everything that lives as long as the program does. */
 struct topping {
@@ -63,11 +63,10 @@ struct topping {
     bool watcher_lost;
 };
 
-static int check(const struct values *values, bool has_words, uint64_t *duration_ns, struct err *err)
+static int check(const struct values *values, int argc, uint64_t *duration_ns, struct err *err)
 {
-    bool has_target = has_words || values->module || values->code;
-    if (run_check_sampling(values->pid, has_target, values->rate, err) < 0 ||
-        run_duration(values->duration, duration_ns, err) < 0)
+    if (target_check_options(&values->target, argc, err) < 0 || run_check_rate(values->rate, err) < 0 ||
+        run_check_duration(values->duration, duration_ns, err) < 0)
         return -1;
     if (!(values->delay >= DELAY_MIN && values->delay <= DELAY_MAX))
         return err_set(err, "--delay must be between %.1f and %.0f seconds", DELAY_MIN, DELAY_MAX);
@@ -116,7 +115,7 @@ static _Noreturn void watch(struct topping *topping, pid_t recorder)
         .bytes = topping->theirs,
         .output = topping->output,
         .recorder = recorder,
-        .owns_program = !run_pid(values->pid),
+        .owns_program = !target_pid(values->target.pid),
         .program = topping->program ? topping->program : "",
         .batch = values->batch,
         .table = topping->table,
@@ -204,14 +203,14 @@ static int record(struct topping *topping, struct recorder_result *result, struc
     struct bytes settings = {0};
     bytes_putf(&settings,
                "inside=%s\npackage=%s\ntrace=0\nfollow=%d\nnative=%d\nsample_period_ns=%" PRId64 "\n",
-               topping->installation.inside, topping->installation.package, values->follow, values->native,
-               INT64_C(1000000000) / values->rate);
+               topping->installation.inside, topping->installation.package, values->target.follow,
+               values->native, INT64_C(1000000000) / values->rate);
     bytes_put_u8(&settings, 0);
     const struct writer_options writing = {.sink = send_bytes, .context = topping};
     struct writer *writer = settings.failed ? NULL : writer_new(&writing, err);
     const struct recorder_options options = {
         .argv = topping->target.argv,
-        .pid = run_pid(values->pid),
+        .pid = target_pid(values->target.pid),
         .period_ns = UINT64_C(1000000000) / (uint64_t)values->rate,
         .native = values->native,
         .children = values->subprocesses,
@@ -245,7 +244,7 @@ static int open_all(struct topping *topping, const struct target_request *reques
     const struct values *values = topping->values;
     if (!values->batch && top_terminal_save(&topping->terminal, err) < 0)
         return -1;
-    uint32_t pid = run_pid(values->pid);
+    uint32_t pid = target_pid(values->target.pid);
     if (pid && attach_check(pid, err) < 0)
         return -1;
     if (pid && attach_is_stopped(pid))
@@ -294,8 +293,8 @@ static int watch_program(struct topping *topping, struct err *err)
         return 0;
     if (watched != TOP_WATCH_ENDED || topping->watcher_lost)
         return MESSAGE_EXIT_MISTAKE;
-    if (run_pid(values->pid))
-        message_note("process %" PRId64 " has ended", values->pid);
+    if (target_pid(values->target.pid))
+        message_note("process %" PRId64 " has ended", values->target.pid);
     else if (!result.processes && !result.target_refused)
         run_tell_unrecorded(&topping->target, &topping->installation);
     return run_exit_as(result.status);
@@ -304,14 +303,10 @@ static int watch_program(struct topping *topping, struct err *err)
 static int run_top(void *raw, int argc, char **argv)
 {
     const struct values *values = raw;
-    const struct target_request request = {.pid = run_pid(values->pid),
-                                           .module = values->module,
-                                           .code = values->code,
-                                           .argc = argc,
-                                           .argv = argv};
+    const struct target_request request = target_request_of(&values->target, argc, argv);
     struct topping topping = {.values = values, .output = -1, .kept = {-1, -1, -1}};
     struct err err = {0};
-    int code = check(values, argc > 0, &topping.duration_ns, &err);
+    int code = check(values, argc, &topping.duration_ns, &err);
     if (code == 0)
         code = open_all(&topping, &request, &err);
     if (code == 0)
@@ -321,7 +316,7 @@ static int run_top(void *raw, int argc, char **argv)
 }
 
 static const struct option options[] = {
-    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, pid), NULL,
+    {"pid", 'p', OPTION_NUMBER, "PID", offsetof(struct values, target.pid), NULL,
      "Watch a Python that runs already. It is not restarted, and runs on when top ends."},
     {"rate", 'r', OPTION_NUMBER, "HZ", offsetof(struct values, rate), NULL,
      "Samples a second of each thread (default 1000), at random intervals."},
@@ -353,7 +348,7 @@ static const struct option options[] = {
      "always are, "
      "but for --no-follow."},
     {"nonblocking", 0, OPTION_FLAG, NULL, offsetof(struct values, nonblocking), NULL, NULL},
-    RUN_TARGET_OPTIONS(struct values),
+    TARGET_OPTIONS(struct values, target),
     {0},
 };
 
@@ -361,7 +356,7 @@ const struct command command_top = {
     .name = "top",
     .group = "Record",
     .summary = "Watch where a program spends its time",
-    .arguments = RUN_ARGUMENTS "\n-p PID",
+    .arguments = TARGET_ARGUMENTS "\n-p PID",
     .description = "Shows, in a full screen that is drawn every second, which functions the program is in: "
                    "%Own and %Total "
                    "are the function's share of the last interval, itself and with all that it called; "

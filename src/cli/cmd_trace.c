@@ -10,10 +10,7 @@
 #include "base/err.h"
 #include "cli/closing.h"
 #include "cli/commands.h"
-#include "cli/marks_option.h"
 #include "cli/message.h"
-#include "cli/part_options.h"
-#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "store/recording.h"
 
@@ -21,35 +18,25 @@
 #define TIMELINE_BYTES ((int64_t)128 << 20)
 
 struct values {
-    const char *output;
-    const char *format;
+    struct run_request request;
     bool print;
     struct option_list sort;
     const char *include, *exclude;
     bool exclude_library, include_library;
     bool lines;
-    struct part part;
     int64_t depth;
     bool throttle;
     bool c_calls;
-    bool follow;
     int64_t max_size;
     bool timeline, ring;
     int64_t timeline_limit;
     struct option_list with;
-    struct marks_option marks;
-    const char *module, *code, *ranks;
-    bool mpi;
-    const char *embed_source;
-    struct live_view_options live;
 };
 
-static const struct values defaults = {.c_calls = true,
-                                       .follow = true,
+static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS,
+                                       .c_calls = true,
                                        .max_size = MEMORY_BYTES,
-                                       .timeline_limit = TIMELINE_BYTES,
-                                       .embed_source = "auto",
-                                       .marks = MARKS_OPTION_DEFAULTS};
+                                       .timeline_limit = TIMELINE_BYTES};
 
 /* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
 static int check_expression(const char *text, struct err *err)
@@ -71,10 +58,8 @@ static int check_expression(const char *text, struct err *err)
 
 static int check(const struct values *values, struct err *err)
 {
-    for (size_t i = 0; i < values->with.count; i++)
-        if (strcmp(values->with.items[i], "trace") != 0)
-            return err_set(err, "there is no collector '%s' in this version; --with knows: trace",
-                           values->with.items[i]);
+    if (run_request_check_with(&values->with, "trace", err) < 0)
+        return -1;
     for (size_t i = 0; i < values->sort.count; i++)
         if (ranking_check_key(values->sort.items[i], err) < 0)
             return -1;
@@ -86,19 +71,18 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--ring and --timeline-limit go with --timeline");
     if (values->timeline_limit < 1 << 16)
         return err_set(err, "--timeline-limit must be at least 64K");
-    if (check_expression(values->include, err) < 0 || check_expression(values->exclude, err) < 0)
+    if (check_expression(values->include, err) < 0)
         return -1;
-    return part_options_check(&values->part, false, err);
+    return check_expression(values->exclude, err);
 }
 
 static void put_settings(const struct values *values, bool of_pytest, struct bytes *out)
 {
     bool exclude_library = values->exclude_library || (of_pytest && !values->include_library);
-    bytes_putf(out, "trace=1\nc_calls=%d\nfollow=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
-               values->follow, values->throttle, exclude_library);
+    bytes_putf(out, "trace=1\nc_calls=%d\nthrottle=%d\nexclude_library=%d\n", values->c_calls,
+               values->throttle, exclude_library);
     if (values->lines)
         bytes_putf(out, "lines=1\nall_lines=1\nlibrary_lines=%d\n", values->include_library);
-    part_options_put_settings(&values->part, out);
     bytes_putf(out, "depth=%" PRId64 "\nmemory_bytes=%" PRId64 "\n", values->depth, values->max_size);
     if (values->timeline)
         bytes_putf(out, "timeline=1\ntimeline_ring=%d\ntimeline_bytes=%" PRId64 "\n", values->ring,
@@ -108,20 +92,6 @@ static void put_settings(const struct values *values, bool of_pytest, struct byt
     if (values->exclude)
         bytes_putf(out, "exclude=%s\n", values->exclude);
     bytes_put_u8(out, 0);
-}
-
-static void tell_notes(const struct recording *recording)
-{
-    for (uint32_t i = 0; i < recording->notes_count; i++) {
-        const struct note *note = &recording->notes[i];
-        const char *text = recording_text(recording, note->text);
-        if (note->kind == NOTE_LOSS)
-            message_warn("%" PRIu64 " %s", note->count, text);
-        else if (note->kind == NOTE_WARNING || note->kind == NOTE_CLOCK)
-            message_warn("%s", text);
-        else if (note->kind == NOTE_THROTTLED)
-            message_hint("%s", text);
-    }
 }
 
 static uint64_t sum_calls(const struct recording *recording)
@@ -134,9 +104,9 @@ static uint64_t sum_calls(const struct recording *recording)
     return calls;
 }
 
-static void tell(const struct run *run, const struct recording *recording)
+static void tell(const struct run *run, const struct recording *recording, const void *values)
 {
-    tell_notes(recording);
+    (void)values;
     message_hint("%" PRIu64 " calls in %.3f s, %" PRIu32 " process%s: %s", sum_calls(recording),
                  (double)run->elapsed_ns / 1e9, run->processes, run->processes == 1 ? "" : "es", run->path);
 }
@@ -145,9 +115,9 @@ static int close_trace(const struct run *run, const void *raw)
 {
     const struct values *values = raw;
     if (!run->counted)
-        part_options_tell_empty(&values->part);
+        part_options_tell_empty(&values->request.part);
     const struct report_options report = {.sort = values->sort.items, .sort_count = values->sort.count};
-    return closing_tell_run(run, tell, values->print, report);
+    return closing_tell_run(run, tell, raw, values->print, report);
 }
 
 static int run_trace(void *raw, int argc, char **argv)
@@ -157,35 +127,19 @@ static int run_trace(void *raw, int argc, char **argv)
     struct bytes settings = {0};
     if (check(values, &err) < 0)
         return message_fail(&err);
-    const struct target_request target = {
-        .module = values->module, .code = values->code, .argc = argc, .argv = argv};
+    const struct target_request target = target_request_of(&values->request.target, argc, argv);
     put_settings(values, target_is_pytest(&target), &settings);
     const struct run_options options = {
-        .mode = "trace",
-        .output = values->output,
-        .format = values->format,
-        .ranks = values->ranks,
-        .mpi = values->mpi,
-        .settings = (char *)settings.data,
-        .embed_source = values->embed_source,
-        .live = values->live,
-        .marks = &values->marks,
-        .target = target,
-    };
+        .mode = "trace", .request = &values->request, .target = target, .settings = (char *)settings.data};
     int code = run_command(&options, close_trace, values);
     bytes_clear(&settings);
     return code;
 }
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_TEXT, "FILE", offsetof(struct values, output), NULL,
-     "Where the recording goes; x.prof makes a file for pstats. %r, %p, %h and %{NAME} stand for rank, "
-     "process, "
-     "host and environment variable. Otherwise NAME.<run id>.sonde. " RUN_OUTPUT_OF_RANKS},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", offsetof(struct values, format), conversion_names,
-     "What FILE is to be: sonde, pstats as cProfile writes, or a format of `sonde export`; otherwise FILE's "
-     "suffix "
-     "decides."},
+    RUN_REQUEST_OUTPUT(struct values, request, "; x.prof makes a file for pstats"),
+    RUN_REQUEST_FORMAT(struct values, request, 'f',
+                       "sonde, pstats as cProfile writes, or a format of `sonde export`"),
     {"print", 0, OPTION_FLAG, NULL, offsetof(struct values, print), NULL,
      "Print the report to standard output when the program has ended."},
     {"sort", 's', OPTION_LIST, "KEY", offsetof(struct values, sort), NULL,
@@ -227,13 +181,8 @@ static const struct option options[] = {
      "Keep the last calls of each process that fit into --timeline-limit, not the first."},
     {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
      "Add collectors to the same recording."},
-    MARKS_OPTIONS(struct values, marks),
-    RUN_SOURCE_OPTION(struct values),
-    LIVE_VIEW_OPTIONS(struct values, live),
-    RANKS_OPTION(struct values),
-    RUN_MPI_OPTION(struct values),
-    RUN_TARGET_OPTIONS(struct values),
-    PART_OPTIONS(struct values, part, 'p'),
+    RUN_REQUEST_OPTIONS(struct values, request),
+    PART_OPTIONS(struct values, request.part, 'p'),
     {0},
 };
 
@@ -241,7 +190,7 @@ const struct command command_trace = {
     .name = "trace",
     .group = "Record",
     .summary = "Record every call of a program: counts, times and call paths",
-    .arguments = RUN_ARGUMENTS,
+    .arguments = TARGET_ARGUMENTS,
     .description = "Runs the program under its own interpreter and records each call of each Python and C "
                    "function, in all "
                    "threads and processes, with its whole call path. The program's input, output, exit code "

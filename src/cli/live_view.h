@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/options.h"
+
 struct err;
 
 #define LIVE_VIEW_PORT 8086
@@ -56,19 +58,11 @@ void live_view_close(struct live_view *live);
 
 /* Option rows; `field` is the struct live_view_options in `type`. */
 #define LIVE_VIEW_OPTIONS(type, field)                                                                       \
-    {"live",                                                                                                 \
-     0,                                                                                                      \
-     OPTION_OPEN,                                                                                            \
-     "[HOST:]PORT",                                                                                          \
-     offsetof(type, field.at),                                                                               \
-     NULL,                                                                                                   \
-     "Serve a page that shows the run while it goes on, at 127.0.0.1:8086 or the next free port. There "     \
-     "your "                                                                                                 \
-     "own user needs no token; at another HOST, such as 0.0.0.0, everybody does. A rank's port is the "      \
-     "number plus its rank."},                                                                               \
-    {                                                                                                        \
-        "live-wait", 0, OPTION_FLAG, NULL, offsetof(type, field.wait), NULL,                                 \
-            "With --live: start the program when somebody looks at the page."                                \
-    }
+    OPTION_ROW("live", 0, OPTION_OPEN, "[HOST:]PORT", offsetof(type, field.at), NULL,                        \
+               "Serve a page that shows the run while it goes on, at 127.0.0.1:8086 or the next free port. " \
+               "There your own user needs no token; at another HOST, such as 0.0.0.0, everybody does. A "    \
+               "rank's port is the number plus its rank."),                                                  \
+        OPTION_ROW("live-wait", 0, OPTION_FLAG, NULL, offsetof(type, field.wait), NULL,                      \
+                   "With --live: start the program when somebody looks at the page.")
 
 #endif

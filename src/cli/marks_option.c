@@ -10,7 +10,7 @@
 
 int marks_option_check(const struct marks_option *marks, uint32_t pid, struct err *err)
 {
-    if (!pid || !marks || (!marks->files.count && !marks->nvtx))
+    if (!pid || (!marks->files.count && !marks->nvtx))
         return 0;
     return err_set(err, "%s needs a program that sonde starts: it cannot go with -p",
                    marks->nvtx ? "--nvtx" : "--marks");
@@ -18,8 +18,6 @@ int marks_option_check(const struct marks_option *marks, uint32_t pid, struct er
 
 int marks_option_put_settings(const struct marks_option *marks, struct bytes *settings, struct err *err)
 {
-    if (!marks)
-        return 0;
     size_t before = settings->size;
     bytes_putf(settings, "nvtx=%d\nnvtx_in=%d\n", marks->nvtx, marks->nvtx_in);
     for (size_t i = 0; i < marks->files.count; i++)

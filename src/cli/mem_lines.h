@@ -6,32 +6,31 @@
 #define SONDE_CLI_MEM_LINES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "cli/live_view.h"
 #include "cli/options.h"
-#include "cli/part_options.h"
-#include "cli/target.h"
+#include "show/memory_lines_text.h"
 
-struct marks_option;
+struct run_request;
+struct target_request;
 
-struct mem_lines_options {
-    const char *output; /* pattern of the recording; NULL = made up */
-    const char *format; /* NULL = by suffix */
-    const char *ranks;  /* as --ranks has them */
+/* What only --lines has. */
+struct mem_lines {
+    bool wanted;
     struct option_list functions;
     double stop_at_mb; /* of resident memory, where the debugger is to stop; 0 = nowhere */
     int64_t precision; /* digits in the table */
     bool view;         /* the table is printed at the end */
     bool threads;      /* they are kept apart */
-    bool follow;       /* processes that the program starts are measured, too */
-    struct part part;
-    const char *embed_source;
-    struct live_view_options live;
-    const struct marks_option *marks;
-    struct target_request target;
 };
 
+#define MEM_LINES_DEFAULTS                                                                                   \
+    {                                                                                                        \
+        .precision = MEMORY_LINES_TEXT_PRECISION, .view = true                                               \
+    }
+
 /* The exit code. */
-int mem_lines_run(const struct mem_lines_options *options);
+int mem_lines_run(const struct mem_lines *lines, const struct run_request *request,
+                  const struct target_request *target);
 
 #endif

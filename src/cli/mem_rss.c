@@ -25,8 +25,9 @@ static int check(const struct mem_rss *values, struct err *err)
     return 0;
 }
 
-static void tell(const struct run *run, const struct recording *recording)
+static void tell(const struct run *run, const struct recording *recording, const void *values)
 {
+    (void)values;
     struct series_row *rows = NULL;
     struct series series;
     struct err err = {0};
@@ -42,13 +43,14 @@ static void tell(const struct run *run, const struct recording *recording)
 
 static int close_memory(const struct run *run, const void *values)
 {
-    (void)values;
-    return closing_tell_run(run, tell, false, (struct report_options){0});
+    return closing_tell_run(run, tell, values, false, (struct report_options){0});
 }
 
-int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *target)
+int mem_rss_run(const struct mem_rss *values, const struct run_request *request,
+                const struct target_request *target, uint64_t duration_ns)
 {
     struct err err = {0};
+    struct run_request looking = *request;
     if (check(values, &err) < 0)
         return message_fail(&err);
     const struct observed_options observe = {
@@ -58,22 +60,15 @@ int mem_rss_run(const struct mem_rss *values, const struct mem_rss_target *targe
                                 : COUNTERS_RSS,
         .children = values->children,
     };
+    looking.embed_source = "no";
+    looking.target.follow = values->children;
     const struct run_options options = {
         .mode = "mem",
-        .output = target->output,
-        .format = target->format,
-        .ranks = target->ranks,
-        .settings = values->children ? "resident_regions=1\nfollow=1\n" : "resident_regions=1\n",
+        .request = &looking,
+        .target = *target,
+        .settings = "resident_regions=1\n",
         .observe = &observe,
-        .marks = target->marks,
-        .duration_ns = target->duration_ns,
-        .embed_source = "no",
-        .live = target->live,
-        .target = {.pid = target->pid,
-                   .module = target->module,
-                   .code = target->code,
-                   .argc = target->argc,
-                   .argv = target->argv},
+        .duration_ns = duration_ns,
     };
     return run_command(&options, close_memory, values);
 }

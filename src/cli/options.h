@@ -46,6 +46,12 @@ struct option {
     const char *help;           /* one or two sentences; NULL = works, but is not shown */
 };
 
+/* A row in a macro of rows that several tables have. */
+#define OPTION_ROW(name, letter, kind, argument, offset, choices, help)                                      \
+    {                                                                                                        \
+        name, letter, kind, argument, offset, choices, help                                                  \
+    }
+
 /* One command: a row in the table of main.c, defined in its cmd_*.c. */
 struct command {
     const char *name;

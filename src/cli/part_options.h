@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/options.h"
+
 struct bytes;
 struct err;
 
@@ -28,34 +30,18 @@ void part_options_tell_empty(const struct part *part);
 /* Rows of the option table; `field` is the struct part in `type`, `letter` that of --partial. */
 #define PART_OPTIONS(type, field, letter)                                                                    \
     {"Only a part of the program", .kind = OPTION_HEADING},                                                  \
-        {"partial",                                                                                          \
-         letter,                                                                                             \
-         OPTION_FLAG,                                                                                        \
-         NULL,                                                                                               \
-         offsetof(type, field.partial),                                                                      \
-         NULL,                                                                                               \
-         "Record only where the program has enabled a sonde.Profiler: between enable() and disable(), in "   \
-         "a with block, in a function that it decorates, or in tests with the fixture sonde_profile."},      \
-        {"start-at",                                                                                         \
-         0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
-         "NAME[#N]",                                                                                         \
-         offsetof(type, field.start_at),                                                                     \
-         NULL,                                                                                               \
-         "Record from the signpost of this name on, or from the beginning of the region; of several from "   \
-         "the Nth on (default the first)."},                                                                 \
-        {"stop-at",                                                                                          \
-         0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
-         "NAME[#N]",                                                                                         \
-         offsetof(type, field.stop_at),                                                                      \
-         NULL,                                                                                               \
-         "Record until the signpost of this name, or the end of the region; of several until the Nth of "    \
-         "the run (default the first)."},                                                                    \
-    {                                                                                                        \
-        "skip-first", 0, OPTION_NUMBER, "N", offsetof(type, field.skip_first), NULL,                         \
-            "With --partial: do not record the first N times that a profiler is enabled; with --start-at "   \
-            "alone: pass over the first N of its signposts or regions."                                      \
-    }
+        OPTION_ROW("partial", letter, OPTION_FLAG, NULL, offsetof(type, field.partial), NULL,                \
+                   "Record only where the program has enabled a sonde.Profiler: between enable() and "       \
+                   "disable(), in a with block, in a function that it decorates, or in tests with the "      \
+                   "fixture sonde_profile."),                                                                \
+        OPTION_ROW("start-at", 0, OPTION_TEXT, "NAME[#N]", offsetof(type, field.start_at), NULL,             \
+                   "Record from the signpost of this name on, or from the beginning of the region; of "      \
+                   "several from the Nth on (default the first)."),                                          \
+        OPTION_ROW("stop-at", 0, OPTION_TEXT, "NAME[#N]", offsetof(type, field.stop_at), NULL,               \
+                   "Record until the signpost of this name, or the end of the region; of several until the " \
+                   "Nth of the run (default the first)."),                                                   \
+        OPTION_ROW("skip-first", 0, OPTION_NUMBER, "N", offsetof(type, field.skip_first), NULL,              \
+                   "With --partial: do not record the first N times that a profiler is enabled; with "       \
+                   "--start-at alone: pass over the first N of its signposts or regions.")
 
 #endif

@@ -17,11 +17,4 @@ int ranks_option_has(const char *list, uint32_t rank, bool *has, struct err *err
 /* Becomes the program; returns only when that fails, the exit code. */
 int ranks_option_run_plainly(const struct target_request *request);
 
-#define RANKS_OPTION(type)                                                                                   \
-    {                                                                                                        \
-        "ranks", 0, OPTION_TEXT, "LIST", offsetof(type, ranks), NULL,                                        \
-            "Of several ranks (mpirun, srun, torchrun) record only these, such as 0,7,100-115. The others "  \
-            "run without sonde."                                                                             \
-    }
-
 #endif

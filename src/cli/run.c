@@ -17,13 +17,11 @@
 #include "cli/finalize.h"
 #include "cli/input.h"
 #include "cli/installation.h"
-#include "cli/marks_option.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rank_guard.h"
 #include "cli/rank_summary.h"
-#include "cli/ranks_option.h"
 #include "cli/recording_file.h"
 #include "cli/redact.h"
 #include "cli/run_metas.h"
@@ -71,11 +69,12 @@ static int choose_wanted(struct making *making, char **wanted, struct err *err)
 {
     const struct run_options *options = making->options;
     const char *suffix = conversion_suffix(making->format);
-    if (run_ranks_open(&making->ranks, options->output, options->format, making->target.name,
-                       &making->context, err) < 0)
+    if (run_ranks_open(&making->ranks, options->request->output, options->request->format,
+                       making->target.name, &making->context, err) < 0)
         return -1;
     if (!making->ranks.folder.path)
-        return output_path(options->output, making->target.name, suffix, &making->context, wanted, err);
+        return output_path(options->request->output, making->target.name, suffix, &making->context, wanted,
+                           err);
     *wanted = run_ranks_file(&making->ranks, suffix);
     return *wanted ? 0 : err_set(err, "out of memory");
 }
@@ -86,12 +85,12 @@ static int choose_paths(struct making *making, struct err *err)
     const struct run_options *options = making->options;
     const struct conversion_format *sonde = conversion_find("sonde", NULL);
     char *wanted = NULL;
-    making->format = options->format ? conversion_find(options->format, NULL) : sonde;
+    making->format = options->request->format ? conversion_find(options->request->format, NULL) : sonde;
     if (choose_wanted(making, &wanted, err) < 0)
         return -1;
-    making->format = conversion_find(options->format, wanted);
+    making->format = conversion_find(options->request->format, wanted);
     /* A profile of times may be called .dat as well as one of memory: only `sonde mem` takes the name as mprof's. */
-    if (!options->format && making->format == conversion_find("mprof", NULL) &&
+    if (!options->request->format && making->format == conversion_find("mprof", NULL) &&
         strcmp(options->mode, "mem") != 0)
         making->format = sonde;
     if (!making->format || making->format == sonde) {
@@ -151,7 +150,7 @@ static int check_counting(uint32_t pid, struct err *err)
 
 static int check_process(uint32_t pid, const struct run_options *options, struct err *err)
 {
-    if (options->mpi)
+    if (options->request->mpi)
         return err_set(err,
                        "calls of MPI are followed from a program's beginning on: --mpi cannot go with --pid");
     if (options->heap)
@@ -165,10 +164,10 @@ static int open_live(struct making *making, struct err *err)
                                               .fd = making->file.fd,
                                               .run = making->context.run_id,
                                               .rank = making->context.rank};
-    if (making->options->live.at && !recording_file_is_plain(&making->file))
+    if (making->options->request->live.at && !recording_file_is_plain(&making->file))
         return err_set(err, "--live follows the recording, which must be a file; %s is none",
                        making->file.path);
-    return live_view_open(&making->live, &making->options->live, &subject, err);
+    return live_view_open(&making->live, &making->options->request->live, &subject, err);
 }
 
 static int open_all(struct making *making, struct err *err)
@@ -176,8 +175,7 @@ static int open_all(struct making *making, struct err *err)
     uint32_t pid = making->options->target.pid;
     output_context_init(&making->context);
     making->start_s = time(NULL) - 1;
-    if (marks_option_check(making->options->marks, pid, err) < 0 ||
-        marks_option_put_settings(making->options->marks, &making->marks, err) < 0)
+    if (marks_option_put_settings(&making->options->request->marks, &making->marks, err) < 0)
         return -1;
     /* Before the output is created, which may replace an earlier recording. */
     if (pid && check_process(pid, making->options, err) < 0)
@@ -215,13 +213,6 @@ static void close_all(struct making *making)
     free(making->result);
 }
 
-int run_check_pid(int64_t pid, struct err *err)
-{
-    if (pid == RUN_NO_PID || (pid > 0 && pid <= INT32_MAX))
-        return 0;
-    return err_set(err, "-p (--pid) must be the number of a process, which %" PRId64 " is not", pid);
-}
-
 void run_tell_stopped(uint32_t pid, const char *verb)
 {
     message_warn("process %" PRIu32
@@ -230,12 +221,8 @@ void run_tell_stopped(uint32_t pid, const char *verb)
                  pid, verb, pid);
 }
 
-int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err)
+int run_check_rate(int64_t rate_hz, struct err *err)
 {
-    if (run_check_pid(pid, err) < 0)
-        return -1;
-    if (pid != RUN_NO_PID && has_target)
-        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
     if (rate_hz < 1 || rate_hz > RATE_MAX)
         return err_set(err, "--rate must be between 1 and %d samples a second", RATE_MAX);
     return 0;
@@ -258,7 +245,7 @@ static void tell_progress(void *context, const struct recorder_progress *progres
 /* Asked for, and in vain. */
 static bool lacks_mpi(const struct making *making)
 {
-    return making->options->mpi && writer_known(making->writer)->communicators_count <= 1;
+    return making->options->request->mpi && writer_known(making->writer)->communicators_count <= 1;
 }
 
 static void fill_run(struct making *making)
@@ -311,11 +298,11 @@ static void name_native_frames(const struct making *making)
 static void keep_sources(struct making *making)
 {
     char left_out[128];
-    sources_keep(making->writer, making->options->embed_source, left_out, sizeof left_out);
+    sources_keep(making->writer, making->options->request->embed_source, left_out, sizeof left_out);
     if (!left_out[0])
         return;
     writer_meta(making->writer, "sources_left_out", left_out);
-    if (strcmp(making->options->embed_source, "yes") == 0)
+    if (strcmp(making->options->request->embed_source, "yes") == 0)
         message_note("source files that are not kept: %s", left_out);
 }
 
@@ -450,7 +437,7 @@ static bool shares_terminal(const struct making *making)
 static void print_rank_summary(const struct making *making)
 {
     char *pattern = run_ranks_pattern(&making->ranks);
-    rank_summary_print(pattern ? pattern : making->options->output, making->start_s);
+    rank_summary_print(pattern ? pattern : making->options->request->output, making->start_s);
     free(pattern);
 }
 
@@ -495,8 +482,9 @@ static int record(struct making *making, struct err *err)
     progress_share(shares_terminal(making));
     bytes_putf(&settings, "inside=%s\npackage=%s\n%s", making->installation.inside,
                making->installation.package, making->options->settings);
-    if (making->options->mpi)
+    if (making->options->request->mpi)
         bytes_putf(&settings, "mpi_library=%s\n", making->installation.mpi);
+    run_request_put_settings(making->options->request, &settings);
     bytes_put(&settings, making->marks.data, making->marks.size);
     bytes_put_u8(&settings, 0);
     const struct recorder_options options = {
@@ -543,7 +531,7 @@ static int record_run(struct making *making, struct err *err)
     int result = open_all(making, err);
     bool is_first =
         making->context.rank == RANK_NONE || making->context.rank == 0; /* the others wait for it */
-    bool waits = result == 0 && making->options->live.wait && is_first;
+    bool waits = result == 0 && making->options->request->live.wait && is_first;
     int ended_by = waits ? live_view_wait(&making->live) : 0;
     if (ended_by)
         making->run->status = ended_by; /* as of a program that was killed by it */
@@ -555,7 +543,7 @@ static int record_run(struct making *making, struct err *err)
     return result;
 }
 
-int run_duration(const char *text, uint64_t *duration_ns, struct err *err)
+int run_check_duration(const char *text, uint64_t *duration_ns, struct err *err)
 {
     *duration_ns = 0;
     if (!text || strcmp(text, "unlimited") == 0)
@@ -593,7 +581,9 @@ int run_command(const struct run_options *options, run_close *close, const void 
     struct err err = {0};
     uint32_t rank = rank_detect().number;
     bool is_wanted;
-    if (ranks_option_has(options->ranks, rank, &is_wanted, &err) < 0)
+    if (run_request_check(options->request, options->observe != NULL, &err) < 0)
+        return message_fail(&err);
+    if (ranks_option_has(options->request->ranks, rank, &is_wanted, &err) < 0)
         return message_fail(&err);
     if (!is_wanted && rank != RANK_NONE && !options->target.pid)
         return ranks_option_run_plainly(&options->target);

@@ -9,26 +9,21 @@
 #include <stdint.h>
 
 #include "cli/conversion.h"
-#include "cli/live_view.h"
-#include "cli/target.h"
+#include "cli/run_request.h"
 #include "collect/recorder/sample_drain.h"
-#include "export/sources.h"
 
 struct err;
 struct installation;
-struct marks_option;
 struct observed_options;
 struct option_list;
 struct recording;
 
 struct run_options {
-    const char *mode;             /* "trace" */
-    const char *output;           /* pattern of the result; NULL = made up */
-    const char *format;           /* NULL = by suffix */
-    const char *ranks;            /* those of several that are recorded, as --ranks has them; NULL = all */
+    const char *mode; /* "trace" */
+    const struct run_request *request;
+    struct target_request target;
     struct conversion conversion; /* how another format is made; which one is found here */
-    bool mpi;                     /* calls of MPI are followed */
-    const char *settings;         /* lines for the session */
+    const char *settings;         /* lines for the session, besides those of the request */
     const char *line_targets; /* functions whose lines are timed, in words; NULL or "" = none were named */
     const struct option_list *line_functions; /* the same, one by one; NULL = none */
     uint64_t rate_hz;                         /* of sampling; 0 = a trace */
@@ -36,11 +31,7 @@ struct run_options {
     bool heap;                                /* allocations are counted */
     uint64_t heap_sample_bytes; /* of these: mean distance of sampled bytes; 0 = every block counts */
     uint64_t duration_ns;       /* of sampling; 0 = until the program ends or Ctrl-C is pressed */
-    const char *embed_source;   /* one of sources_choices */
     bool finalize;              /* native frames are named at the end */
-    struct target_request target;
-    struct live_view_options live;
-    const struct marks_option *marks;       /* NULL = the command has none */
     const struct observed_options *observe; /* the program is only looked at; NULL = its Pythons record */
     bool native;                            /* of a process that ran already: native frames, too */
     bool tasks;                             /* likewise: the tasks of asyncio */
@@ -73,16 +64,8 @@ typedef int run_close(const struct run *run, const void *values);
 int run_command(const struct run_options *options, run_close *close, const void *values);
 
 /* What --duration says: a number of seconds, or py-spy's word for no limit, which is its default, too (NULL). 0 = none. */
-int run_duration(const char *text, uint64_t *duration_ns, struct err *err);
-/* The value of --pid where it is not given; run_pid makes 0 of it. */
-#define RUN_NO_PID INT64_MIN
-static inline uint32_t run_pid(int64_t pid)
-{
-    return pid == RUN_NO_PID ? 0 : (uint32_t)pid;
-}
-int run_check_pid(int64_t pid, struct err *err);
-/* What may be sampled: a process that runs already or a target to start, not both; at a rate we can do. */
-int run_check_sampling(int64_t pid, bool has_target, int64_t rate_hz, struct err *err);
+int run_check_duration(const char *text, uint64_t *duration_ns, struct err *err);
+int run_check_rate(int64_t rate_hz, struct err *err);
 
 /* Say on standard error: that a process gives no samples, because it "is" (or was) stopped; that no Python was met in a
  * program that was started, and why; that a Python cannot be recorded (for recorder_options). */
@@ -91,49 +74,5 @@ void run_tell_unrecorded(const struct target *target, const struct installation 
 void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
 int run_exit_as(int status);
-
-/* The end of what they say of --output. */
-#define RUN_OUTPUT_OF_RANKS                                                                                  \
-    "Several ranks make a folder with a file for each; a name without a suffix is then the folder's."
-
-/* Option rows that all recording commands have; `type` is the struct of values. */
-#define RUN_TARGET_OPTIONS(type)                                                                             \
-    {"follow",                                                                                               \
-     0,                                                                                                      \
-     OPTION_FLAG,                                                                                            \
-     NULL,                                                                                                   \
-     offsetof(type, follow),                                                                                 \
-     NULL,                                                                                                   \
-     "Do not record the Python processes that the program starts."},                                         \
-        {"module",                                                                                           \
-         'm',                                                                                                \
-         OPTION_TARGET,                                                                                      \
-         "MODULE",                                                                                           \
-         offsetof(type, module),                                                                             \
-         NULL,                                                                                               \
-         "Run a module, as python -m does. The rest of the line belongs to it."},                            \
-    {                                                                                                        \
-        "code", 'c', OPTION_TARGET, "CODE", offsetof(type, code), NULL,                                      \
-            "Run code, as python -c does. The rest of the line belongs to it."                               \
-    }
-
-/* The row that those have which write a file. */
-#define RUN_SOURCE_OPTION(type)                                                                              \
-    {                                                                                                        \
-        "embed-source", 0, OPTION_CHOICE, "WHICH", offsetof(type, embed_source), sources_choices,            \
-            "Keep the text of source files in the recording, to be read beside the figures: auto "           \
-            "(default) those below the working directory, yes those of libraries, too, no none. "            \
-            "At most 1 MiB each and 16 MiB in all; secrets in them are not removed."                         \
-    }
-
-/* The row of those that can follow what ranks say to one another. */
-#define RUN_MPI_OPTION(type)                                                                                 \
-    {                                                                                                        \
-        "mpi", 0, OPTION_FLAG, NULL, offsetof(type, mpi), NULL,                                              \
-            "Follow the calls of MPI: time, bytes, partner and communicator of each, by stack. Open MPI, "   \
-            "MPICH and its kin, and what Fortran and C libraries call."                                      \
-    }
-
-#define RUN_ARGUMENTS "SCRIPT [ARG...]\n-m MODULE [ARG...]\n-c CODE [ARG...]\n-- COMMAND [ARG...]"
 
 #endif

@@ -44,17 +44,12 @@ struct selection_part {
 
 /* The rows of all, which are a member `part` of the command's values. */
 #define SELECTION_OPTIONS_PART(values)                                                                       \
-    {"module", 0, OPTION_LIST, "NAME", offsetof(values, part.modules), NULL, SELECTION_OPTIONS_MODULE_HELP}, \
-        {"region",                                                                                           \
-         0,                                                                                                  \
-         OPTION_TEXT,                                                                                        \
-         "NAME",                                                                                             \
-         offsetof(values, part.region),                                                                      \
-         NULL,                                                                                               \
-         SELECTION_OPTIONS_REGION_HELP},                                                                     \
-    {                                                                                                        \
-        "rank", 0, OPTION_TEXT, "LIST", offsetof(values, part.ranks), NULL, SELECTION_OPTIONS_RANK_HELP      \
-    }
+    OPTION_ROW("module", 0, OPTION_LIST, "NAME", offsetof(values, part.modules), NULL,                       \
+               SELECTION_OPTIONS_MODULE_HELP),                                                               \
+        OPTION_ROW("region", 0, OPTION_TEXT, "NAME", offsetof(values, part.region), NULL,                    \
+                   SELECTION_OPTIONS_REGION_HELP),                                                           \
+        OPTION_ROW("rank", 0, OPTION_TEXT, "LIST", offsetof(values, part.ranks), NULL,                       \
+                   SELECTION_OPTIONS_RANK_HELP)
 
 /* `measure` and `range` as they were typed; NULL = not at all. */
 int selection_options_choose(const char *measure, const char *range, const struct recording *recording,

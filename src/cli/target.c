@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -247,6 +248,22 @@ static int resolve_process(const struct target_request *request, struct target *
     bytes_clear(&text);
     *name = target->count ? name_of_command((int)target->count, target->argv) : "process";
     return result;
+}
+
+int target_check_pid(int64_t pid, struct err *err)
+{
+    if (pid == TARGET_NO_PID || (pid > 0 && pid <= INT32_MAX))
+        return 0;
+    return err_set(err, "-p (--pid) must be the number of a process, which %" PRId64 " is not", pid);
+}
+
+int target_check_options(const struct target_options *options, int argc, struct err *err)
+{
+    if (target_check_pid(options->pid, err) < 0)
+        return -1;
+    if (options->pid != TARGET_NO_PID && (argc || options->module || options->code))
+        return err_set(err, "-p names a process that runs already; there is nothing to start beside it");
+    return 0;
 }
 
 bool target_is_pytest(const struct target_request *request)

@@ -424,6 +424,8 @@ def test_a_part_that_never_comes_is_told(modern_launch):
     }.items():
         done = launch.run([*launch.tracer(trace=options), "--", launch.python.executable, path])
         assert done.returncode == 0 and words in done.stderr
+    done = launch.run([launch.sonde, "mem", "--start-at", "nowhere", "--", launch.python.executable, path])
+    assert done.returncode == 0 and words in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -434,6 +436,7 @@ def test_a_part_that_never_comes_is_told(modern_launch):
         ["trace", "-p", "--skip-first", "-1", "x.py"],
         ["record", "--partial", "-p", "1"],
         ["mem", "--rss", "--start-at", "a", "x.py"],
+        ["mem", "--lines", "--skip-first", "2", "x.py"],
     ],
     ids=" ".join,
 )

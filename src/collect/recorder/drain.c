@@ -342,7 +342,7 @@ static void note_losses(struct drain *drain)
     note(drain, NOTE_LOSS, arena->lost_lines, "calls whose lines were not timed because a table was full");
     note(drain, NOTE_LOSS, drain->senseless_rows + drain->lines.senseless_rows,
          "rows passed over because the program overwrote the recorder's memory");
-    note(drain, NOTE_LOSS, drain->out_of_memory || drain->lines.out_of_memory,
+    note(drain, NOTE_WARNING, drain->out_of_memory || drain->lines.out_of_memory,
          "the recorder ran out of memory: later calls and lines are missing");
     call_drain_tell(&drain->log, &drain->view, note_log, drain);
 }
