@@ -223,6 +223,22 @@ static int add_problems(const struct telling *telling)
     return 0;
 }
 
+/* Each does the work of all then. */
+static int add_alone(const struct telling *telling)
+{
+    uint32_t count = list_problem(telling, RANK_PROBLEM_ALONE);
+    struct bytes text = {0};
+    if (!count)
+        return 0;
+    bytes_putf(&text, "%u of %u ranks", count, telling->table->rank_count);
+    put_list(telling, count, &text);
+    bytes_put_text(&text, count == 1 ? " is" : " are each");
+    bytes_put_text(&text,
+                   " alone in MPI_COMM_WORLD, though the launcher started several: the program's MPI library "
+                   "is not the launcher's.");
+    return findings_add(telling->findings, "alone", 0, 0, &text);
+}
+
 static int add_unread(const struct telling *telling)
 {
     for (uint32_t i = 0; i < telling->table->unread_count && i < PARTS_MAX; i++) {
@@ -303,9 +319,10 @@ static int tell_all(const struct telling *telling, struct err *err)
         return -1;
     if (rank_stories_find(telling->table, whole.max, &stories, err) < 0)
         return -1;
-    return add_stories(telling, &stories, whole.max) == 0 && add_whole(telling, &whole, stories.count) == 0 &&
-                   add_mpi(telling, err) == 0 && add_missing(telling) == 0 && add_unread(telling) == 0 &&
-                   add_problems(telling) == 0 && add_ends(telling) == 0
+    return add_alone(telling) == 0 && add_stories(telling, &stories, whole.max) == 0 &&
+                   add_whole(telling, &whole, stories.count) == 0 && add_mpi(telling, err) == 0 &&
+                   add_missing(telling) == 0 && add_unread(telling) == 0 && add_problems(telling) == 0 &&
+                   add_ends(telling) == 0
                ? 0
                : -1;
 }

@@ -1,5 +1,5 @@
 /*
- * rank_findings: what a person should know first of a run with many ranks, in words: which functions the ranks share
+ * rank_findings: what a person should know first of a run with many ranks, in words: that they do not know one another; which functions the ranks share
  * badly (analyse/rank_stories.h), by the time that could be saved; or that they share the work well; then which ranks are
  * missing or damaged, or ended badly.
  */

@@ -29,7 +29,8 @@ struct sums {
     uint64_t *thread_amounts, *thread_mpi;
     struct growing functions, paths;
     uint64_t stack;  /* number of the one that is being added */
-    bool has_totals; /* MPI's own times are known: frames need not tell */
+    bool has_totals; /* MPI's own times are known */
+    bool by_frames;  /* the frames tell: samples are of time that was run, MPI's times of all that went by */
     bool failed;
 };
 
@@ -132,6 +133,14 @@ static void carry_paths(struct sums *sums)
     }
 }
 
+/* What samples show of a call while it is made (collect/agent/current_calls.h), or another profiler's file. */
+static bool is_call_itself(const struct recording *recording, uint32_t code)
+{
+    const char *name = recording_text(recording, recording->codes[code].name);
+    return recording->codes[code].kind == CODE_OTHER && strncmp(name, "MPI", 3) == 0 &&
+           (name[3] == '_' || !name[3]);
+}
+
 bool rank_sums_is_mpi(const struct recording *recording, uint32_t code)
 {
     struct bytes module = {0};
@@ -139,7 +148,8 @@ bool rank_sums_is_mpi(const struct recording *recording, uint32_t code)
     bytes_put_u8(&module, 0);
     const char *name = module.failed ? "" : (const char *)module.data;
     /* mpi4py's Python modules run the user's code: `python -m mpi4py x.py` puts all of it below mpi4py.run. */
-    bool found = strncmp(name, "mpi4py.MPI", 10) == 0 || strncmp(name, "libmpi", 6) == 0;
+    bool found = strncmp(name, "mpi4py.MPI", 10) == 0 || strncmp(name, "libmpi", 6) == 0 ||
+                 is_call_itself(recording, code);
     bytes_clear(&module);
     return found;
 }
@@ -304,7 +314,7 @@ static void add_weight(const struct weight *weight, void *context)
     rank->mpi += in_mpi ? weight->amount : 0;
     sums->table->has_mpi |= in_mpi;
     sums->thread_amounts[weight->thread] += weight->amount;
-    sums->thread_mpi[weight->thread] += in_mpi ? weight->amount : 0;
+    sums->thread_mpi[weight->thread] += in_mpi && !sums->has_totals ? weight->amount : 0;
 }
 
 static void add_mpi_stack(struct sums *sums, const struct mpi_total_row *row)
@@ -332,10 +342,12 @@ static void add_mpi_totals(struct sums *sums, const struct selection *selection)
         if (place == MAP_NONE || mpi_call_shape(row->call) == MPI_SHAPE_PYTHON ||
             !tree_selection_has(selection, sums->from, row->thread))
             continue;
+        sums->thread_mpi[row->thread] += row->total_ns;
+        if (sums->by_frames)
+            continue;
         change_rank(sums, place);
         add_mpi_stack(sums, row);
         sums->table->ranks[place].mpi += row->total_ns;
-        sums->thread_mpi[row->thread] += row->total_ns;
     }
     sums->table->mpi_is_measured = sums->table->has_mpi = true;
 }
@@ -424,7 +436,8 @@ static int add_all(struct sums *sums, const struct selection *selection, struct 
         return add_flat(sums, selection, err);
     sums->has_totals = sums->from->mpi_totals_count && sums->table->measure == MEASURE_TIME &&
                        !selection->begin_ns && !selection->end_ns;
-    if (!sums->has_totals)
+    sums->by_frames = !sums->has_totals || sums->from->samples_count;
+    if (sums->by_frames)
         mark_mpi(sums);
     if (sums->path_of)
         carry_paths(sums);

@@ -54,12 +54,20 @@ static uint32_t place_of(struct rank_table *table, uint32_t number)
     return table->rank_count++;
 }
 
+/* A process that it has started may use MPI on its own, beside the rank's. */
+static bool is_alone(const struct recording *recording)
+{
+    const char *from = recording_meta(recording, "rank_from");
+    return recording_meta(recording, "mpi_alone") && (!from || strcmp(from, "MPI_COMM_WORLD") != 0);
+}
+
 static uint32_t problems_of(const struct recording *recording)
 {
     const struct damage *damage = &recording->damage;
     uint32_t problems = damage->damaged_chunks || damage->orphaned_chunks ? RANK_PROBLEM_DAMAGED : 0;
     problems |= damage->truncated ? RANK_PROBLEM_CUT : 0;
     problems |= recording->chunks_count && !damage->complete ? RANK_PROBLEM_OPEN : 0;
+    problems |= is_alone(recording) ? RANK_PROBLEM_ALONE : 0;
     return problems;
 }
 

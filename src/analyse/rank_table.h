@@ -22,12 +22,13 @@
 
 struct err;
 
-/* What a rank's file lacks, or'ed. */
+/* What a rank's file lacks, or the rank itself; or'ed. */
 enum rank_problem {
     RANK_PROBLEM_DAMAGED = 1, /* chunks could not be read */
     RANK_PROBLEM_CUT = 2,     /* the file ends in the middle of a chunk */
     RANK_PROBLEM_OPEN = 4,    /* nobody closed it: what came after the last checkpoint is missing */
     RANK_PROBLEM_LOST = 8,    /* events were lost while it was recorded */
+    RANK_PROBLEM_ALONE = 16,  /* its MPI knows no other rank */
 };
 
 struct rank_row {

@@ -251,6 +251,48 @@ def test_modes(sonde, tmp_path, mode):
         assert {path_of(recording, node) for node in recording["messages"]["node"]} <= traced
 
 
+UNEVEN = """
+import time
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+def work():
+    end = time.process_time() + 0.05 * world.rank
+    while time.process_time() < end: pass
+def step():
+    work()
+    world.Barrier()
+for _ in range(8): step()
+"""
+
+
+def test_samples_show_the_call(sonde, tmp_path):
+    """Innermost, below who calls it, as long as it takes; whether the rank runs meanwhile or sleeps."""
+    (tmp_path / "uneven.py").write_text(UNEVEN)
+    for file in record(sonde, mpi_worlds.debian(), tmp_path, 2, "uneven.py"):
+        recording = file.recording
+        weights = collections.Counter()
+        for row in rows(recording, "samples"):
+            names = [name for name, _ in path_of(recording, row["node"])]
+            calls = [name for name in names if name.startswith("MPI_")]
+            assert calls == calls[:1] == names[: len(calls)], names
+            weights[tuple(names[:2])] += row["weight_ns"]
+        assert {names[1] for names in weights if names[0] == "MPI_Barrier"} == {"step"}
+        measured = sum(row["total_ns"] for row in file.totals if NAMES.get(row["call"]) == "BARRIER")
+        assert weights["MPI_Barrier", "step"] == pytest.approx(measured, rel=0.25, abs=30e6)
+
+
+def test_a_library_that_is_not_the_launchers(sonde, tmp_path):
+    """Each rank believes that it is the only one, and does all of the work: users are at a loss then."""
+    mpich = shutil.which("mpirun.mpich")
+    if not mpich:
+        pytest.skip("mpirun.mpich is not installed")
+    (tmp_path / "alone.py").write_text("from mpi4py import MPI")
+    command = [sonde, "record", "--mpi", "-o", "run", "--", mpi_worlds.debian().python, "alone.py"]
+    subprocess.run([mpich, "-n", "2", *command], cwd=tmp_path, check=True)
+    report = subprocess.run([sonde, "report", "run"], cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
+    assert " 1. 2 of 2 ranks (0-1) are each alone in MPI_COMM_WORLD" in report.stdout
+
+
 def test_abort(sonde, tmp_path):
     world = mpi_worlds.debian()
     (tmp_path / "short.py").write_text(SHORT)

@@ -302,6 +302,57 @@ static void measured_mpi_is_not_useful(void **state)
     done(&made, &told);
 }
 
+/* Calls are measured by the wall clock, samples are of what ran: a rank that gives its CPU away while it waits is told by its
+ * frames. */
+static void samples_tell_by_frames(void **state)
+{
+    (void)state;
+    struct made made;
+    struct told told;
+    begin(&made);
+    uint32_t barrier = add_node(&made.recording, made.work, "MPI_Barrier", "");
+    made.recording.codes[made.recording.nodes[barrier].code].kind = CODE_OTHER;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        uint32_t thread = add_rank(&made, rank, 1000);
+        add_samples(&made, thread, made.work, 20);
+        add_samples(&made, thread, barrier, 5);
+        recording_add_mpi_total(&made.recording, &(struct mpi_total_row){.thread = thread,
+                                                                         .node = made.work,
+                                                                         .call = MPI_CALL_BARRIER,
+                                                                         .peer = MPI_NOBODY,
+                                                                         .total_ns = 800 * MS});
+    }
+    tell(&made, &told);
+    uint32_t work = rank_table_find_origin(&told.table, made.recording.nodes[made.work].code);
+    assert_float_equal(rank_stats_of(&told.table, &told.table.functions[work], RANK_USEFUL).max, 200.0 * MS,
+                       0);
+    assert_int_equal(told.table.ranks[0].mpi, 50 * MS);
+    assert_float_equal(told.efficiency.useful.max, 200.0 * MS, 0); /* by the wall clock: 1,000 - 800 */
+    done(&made, &told);
+}
+
+static void ranks_that_know_no_others_are_told_of(void **state)
+{
+    (void)state;
+    struct made made;
+    struct told told;
+    begin(&made);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        add_calls(&made, add_rank(&made, rank, 1000), made.main, 1, 1000);
+    recording_set_meta(&made.recording, "mpi_alone", "1");
+    tell(&made, &told);
+    assert_string_equal(told.findings.rows[0].topic, "alone");
+    done(&made, &told);
+    begin(&made); /* a child of theirs is alone */
+    for (uint32_t rank = 0; rank < 2; rank++)
+        add_calls(&made, add_rank(&made, rank, 1000), made.main, 1, 1000);
+    recording_set_meta(&made.recording, "mpi_alone", "1");
+    recording_set_meta(&made.recording, "rank_from", "MPI_COMM_WORLD");
+    tell(&made, &told);
+    assert_string_not_equal(told.findings.rows[0].topic, "alone");
+    done(&made, &told);
+}
+
 static void some_ranks_are_a_recording(void **state)
 {
     (void)state;
@@ -369,6 +420,8 @@ int main(void)
         cmocka_unit_test(a_sum_is_not_told_again),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(measured_mpi_is_not_useful),
+        cmocka_unit_test(samples_tell_by_frames),
+        cmocka_unit_test(ranks_that_know_no_others_are_told_of),
         cmocka_unit_test(some_ranks_are_a_recording),
         cmocka_unit_test(lists_are_read_and_written),
         cmocka_unit_test(inside_mpi_is_mpi),

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "collect/agent/announcement.h"
 #include "collect/agent/arena.h"
+#include "collect/agent/current_calls.h"
 #include "collect/agent/exec.h"
 #include "collect/agent/heap.h"
 #include "collect/agent/mpi.h"
@@ -27,6 +28,7 @@
 static struct session session;
 static void (*before_fork)(void), (*after_fork)(void);
 static const struct mpi *mpi;
+static struct current_calls calls;
 
 static struct arena *open_arena(uint32_t python, enum session_message purpose)
 {
@@ -128,6 +130,7 @@ __attribute__((visibility("default"))) struct agent sonde_agent = {
     .rest = rest,
     .flush = flush,
     .watch_zones = zones_watch,
+    .calls = &calls,
 };
 
 /* The program that sonde itself started must not run unrecorded; a child of it may. */
@@ -221,8 +224,10 @@ static void take_session(char *text)
     if (!why)
         sonde_agent.python = layouts_version(version());
     mpi = why ? NULL : load_mpi();
-    if (mpi)
+    if (mpi) {
+        sampler_show_calls(&calls);
         mpi->start(&sonde_agent);
+    }
     if (why && is_interpreter() && !session.resident_regions)
         refuse(why);
 }

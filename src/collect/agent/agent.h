@@ -15,8 +15,9 @@
 #include "collect/agent/session.h"
 
 struct arena;
+struct current_calls;
 
-#define AGENT_VERSION 5u
+#define AGENT_VERSION 6u
 
 struct agent {
     uint32_t version;
@@ -38,6 +39,8 @@ struct agent {
     bool (*flush)(int patience_ms);
     /* See zones.h. */
     void (*watch_zones)(void (*passed)(uint32_t kind, uint32_t name));
+    /* Where libraries that follow others say what is called just now. */
+    struct current_calls *calls;
 };
 
 /* The agent itself, for libraries that are preloaded with it. */

@@ -628,7 +628,7 @@ static int call_counted(struct mpi_made *made)
 
 int mpi_call(const struct mpi_function_row *row, enum mpi_language language, const mpi_word *words)
 {
-    struct mpi_thread *thread = mpi_tracker_begin();
+    struct mpi_thread *thread = mpi_tracker_begin(mpi_call_name(row->call));
     if (!thread)
         return invoke(row, language, words);
     struct mpi_made made;

@@ -51,7 +51,7 @@ static uint64_t size_of(object *bytes)
 
 static void count(const struct mpi_tally *tally, uint64_t ticks)
 {
-    struct mpi_thread *thread = mpi_tracker_begin();
+    struct mpi_thread *thread = mpi_tracker_begin(NULL);
     if (!thread)
         return;
     mpi_tracker_count(thread, tally, ticks);

@@ -9,6 +9,7 @@
 
 #include "collect/agent/agent.h"
 #include "collect/agent/announcement.h"
+#include "collect/agent/current_calls.h"
 #include "collect/agent/heap_stack.h"
 #include "collect/agent/heap_tree.h"
 #include "collect/agent/mpi_pickle.h"
@@ -24,6 +25,7 @@ struct mpi_thread {
     uint32_t root;
     uint32_t node; /* of the call that it is in; 0 = not asked for yet */
     struct heap_thread_row *row;
+    struct current_call *call; /* NULL = there were too many threads */
     void *scratch;
     uint64_t scratch_bytes;
     struct heap_stack stack;
@@ -102,6 +104,8 @@ static void release(void *value)
     current = NULL;
     if (shared)
         thread->row->end_ticks = heap_area_now(stacks);
+    if (thread->call)
+        current_calls_leave(thread->call);
     own_memory_unmap(thread->scratch, thread->scratch_bytes);
     own_memory_unmap(thread, sizeof *thread);
 }
@@ -149,7 +153,9 @@ static bool fill_row(struct mpi_thread *thread)
         prctl(PR_GET_NAME, row->name);
     uint32_t ring = __atomic_fetch_add(&shared->ring_count, 1, __ATOMIC_RELAXED);
     thread->ring = ring < MPI_AREA_RINGS ? &shared->rings[ring] : NULL;
-    __atomic_store_n(&row->tid, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    uint64_t tid = (uint64_t)syscall(SYS_gettid);
+    thread->call = current_calls_take(agent->calls, tid);
+    __atomic_store_n(&row->tid, tid, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -164,20 +170,22 @@ static struct mpi_thread *make_thread(void)
     return NULL;
 }
 
-struct mpi_thread *mpi_tracker_begin(void)
+struct mpi_thread *mpi_tracker_begin(const char *name)
 {
     if (is_inside || (opening && !shared))
         return NULL;
     is_inside = true;
     struct mpi_thread *thread = current ? current : make_thread();
-    if (thread)
+    if (thread) {
         thread->node = 0;
+        current_calls_set(thread->call, name);
+    }
     return thread;
 }
 
 void mpi_tracker_end(struct mpi_thread *thread)
 {
-    (void)thread;
+    current_calls_set(thread->call, NULL);
     is_inside = false;
 }
 

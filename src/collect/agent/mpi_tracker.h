@@ -31,8 +31,8 @@ void mpi_tracker_init(const struct agent *agent);
 /* From now on stacks have Python frames. With the interpreter lock held. NULL, or why they cannot be read. */
 const char *mpi_tracker_read_python(void);
 
-/* A call begins. NULL: it is not to be counted, because the thread is in another one, or nothing can be. */
-struct mpi_thread *mpi_tracker_begin(void);
+/* A call begins; samples show its name (NULL = none) till it ends. NULL: it is not to be counted, because the thread is in another one, or nothing can be. */
+struct mpi_thread *mpi_tracker_begin(const char *name);
 void mpi_tracker_end(struct mpi_thread *thread);
 
 /* NULL when there is none yet. */

@@ -160,6 +160,11 @@ static bool pause_sampler(void)
     return in_time;
 }
 
+void sampler_show_calls(const struct current_calls *calls)
+{
+    reader.calls = calls;
+}
+
 void sampler_hold(bool held)
 {
     if (!process.pid)

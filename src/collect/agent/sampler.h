@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 
+struct current_calls;
 struct sample_area;
 
 /* Whom the samples are of. */
@@ -33,6 +34,9 @@ const char *sampler_start(sampler_open_area *open_area, bool main_process);
 /* In the child of a fork. Starts a sampler and goes on; the sampler makes the area when it first looks at the child, at
  * a random instant like all others. A child that has ended by then, or is another program, has cost no more than that. */
 void sampler_after_fork(void);
+
+/* From now on samples show what a thread calls just now. */
+void sampler_show_calls(const struct current_calls *calls);
 
 /* Held, it sends no signal, and none is on its way. */
 void sampler_hold(bool held);

@@ -104,6 +104,20 @@ static uint32_t name_frames(struct sample_area *area, struct sample_slot *slot,
     return depth;
 }
 
+/* What the thread calls just now, innermost; native frames would tell themselves. */
+static uint32_t put_call(struct sample_area *area, struct sample_slot *slot,
+                         const struct stack_reader *reader, uint32_t depth)
+{
+    const char *name = reader->calls && !reader->native ? current_calls_find(reader->calls, slot->tid) : NULL;
+    if (!name || depth == SAMPLE_AREA_DEPTH)
+        return depth;
+    uint64_t key = (uint64_t)name | 1; /* of texts only one can begin in two bytes */
+    uint32_t code = code_rows_made_up(&area->codes, key, name, strlen(name), UINT32_MAX);
+    if (code)
+        slot->now[depth++] = (struct sample_frame){.code = code};
+    return depth;
+}
+
 /* A native stack that goes with the Python frames of a sample. */
 struct native_part {
     struct native_slot *slot; /* NULL = there is none */
@@ -229,6 +243,7 @@ static bool sample_runner(struct sample_area *area, struct sample_slot *slot, st
         record.state |= extra_frames_find(&extra, area, slot, &reader->process, tasks_of(reader),
                                           reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &reader->process, walk.count, &extra);
+    depth = put_call(area, slot, reader, depth);
     if (write_sample(area, slot, &record, depth, reader, &native))
         __atomic_fetch_add(&area->taken, count, __ATOMIC_RELAXED);
     return true;
@@ -263,6 +278,7 @@ bool stack_sample_sleeper(struct sample_area *area, struct sample_slot *slot, st
         record.state |=
             extra_frames_find(&extra, area, slot, &process, tasks_of(reader), reader->runtime, walk.count);
     uint32_t depth = name_frames(area, slot, &process, walk.count, &extra);
+    depth = put_call(area, slot, reader, depth);
     struct native_part native = {.slot = native_slot_of(reader, area, slot)};
     if (native.slot && !native_stack_of_sleeper(reader->native, native.slot, (uint32_t)area->pid,
                                                 (uint32_t)slot->tid, &native.head))

@@ -7,6 +7,7 @@
 
 #include <ucontext.h>
 
+#include "collect/agent/current_calls.h"
 #include "collect/agent/native_stack.h"
 #include "collect/agent/sample_area.h"
 #include "python/asyncio.h"
@@ -22,6 +23,7 @@ struct stack_reader {
     uint32_t tid_offset;          /* of the kernel's number in what a pthread_t points to; 0 = not known */
     uint64_t runtime;             /* address of _PyRuntime */
     struct native_walker *native; /* NULL = Python frames only */
+    const struct current_calls *calls; /* NULL = nobody says what is called */
     struct asyncio asyncio;
     const struct asyncio *tasks; /* NULL = not known, or not wanted */
 };

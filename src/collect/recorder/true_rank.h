@@ -12,7 +12,8 @@
 struct writer;
 
 /* Rank and size of MPI_COMM_WORLD, once MPI_Init has returned; to be told once for each process that initialises MPI. A
- * world of one process beside a guess is a child's that uses MPI on its own, and does not count. */
+ * world of one process beside a guess is a child's that uses MPI on its own, or the program's library is not the launcher's:
+ * it does not count, and a note says so. */
 void true_rank_tell(struct writer *writer, uint32_t rank, uint32_t size);
 
 #endif
