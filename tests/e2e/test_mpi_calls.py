@@ -276,7 +276,7 @@ def test_samples_show_the_call(sonde, tmp_path):
             calls = [name for name in names if name.startswith("MPI_")]
             assert calls == calls[:1] == names[: len(calls)], names
             weights[tuple(names[:2])] += row["weight_ns"]
-        assert {names[1:] for names in weights if names[:1] == ("MPI_Barrier",)} == {("step",)}
+        assert {names[1:] for names in weights if names[:1] == ("MPI_Barrier",)} <= {("step",)}
         measured = sum(row["total_ns"] for row in file.totals if NAMES.get(row["call"]) == "BARRIER")
         assert weights["MPI_Barrier", "step"] == pytest.approx(measured, rel=0.25, abs=30e6)
 
