@@ -109,19 +109,13 @@ void bytes_put_u64(struct bytes *bytes, uint64_t value)
 
 void bytes_put_varint(struct bytes *bytes, uint64_t value)
 {
-    uint8_t text[10];
-    size_t size = 0;
-    while (value >= 0x80) {
-        text[size++] = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    text[size++] = (uint8_t)value;
-    bytes_put(bytes, text, size);
+    uint8_t text[BYTES_VARINT_MAX];
+    bytes_put(bytes, text, (size_t)(bytes_encode_varint(text, value) - text));
 }
 
 void bytes_put_signed(struct bytes *bytes, int64_t value)
 {
-    bytes_put_varint(bytes, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+    bytes_put_varint(bytes, bytes_zigzag(value));
 }
 
 void bytes_put_counted(struct bytes *bytes, const void *data, size_t size)

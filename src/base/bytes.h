@@ -38,9 +38,24 @@ void bytes_put_u8(struct bytes *bytes, uint8_t value);
 void bytes_put_u16(struct bytes *bytes, uint16_t value);
 void bytes_put_u32(struct bytes *bytes, uint32_t value);
 void bytes_put_u64(struct bytes *bytes, uint64_t value);
-void bytes_put_varint(struct bytes *bytes, uint64_t value);                 /* LEB128, at most 10 bytes */
-void bytes_put_signed(struct bytes *bytes, int64_t value);                  /* zigzag, then LEB128 */
+void bytes_put_varint(struct bytes *bytes, uint64_t value); /* LEB128, at most BYTES_VARINT_MAX bytes */
+void bytes_put_signed(struct bytes *bytes, int64_t value);  /* zigzag, then LEB128 */
 void bytes_put_counted(struct bytes *bytes, const void *data, size_t size); /* varint size, then the bytes */
+
+#define BYTES_VARINT_MAX 10
+/* As bytes_put_varint, to where there is room; gives the place behind it. For those who have reserved for many. */
+static inline uint8_t *bytes_encode_varint(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline uint64_t bytes_zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
 
 /* Reads a whole file ("-" = standard input). At most max bytes. */
 struct err;

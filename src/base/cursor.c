@@ -42,19 +42,21 @@ uint64_t cursor_get_u64(struct cursor *cursor)
     return get_little_endian(cursor, 8);
 }
 
-uint64_t cursor_get_varint(struct cursor *cursor)
+uint64_t cursor_get_long_varint(struct cursor *cursor)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (cursor->failed || cursor->at == cursor->end)
-            break;
-        uint8_t byte = *cursor->at++;
+    const uint8_t *at = cursor->at;
+    for (unsigned shift = 0; shift < 64 && at != cursor->end && !cursor->failed; shift += 7) {
+        uint8_t byte = *at++;
         if (shift == 63 && byte > 1)
             break;
         value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
+        if (byte < 0x80) {
+            cursor->at = at;
             return value;
+        }
     }
+    cursor->at = at;
     cursor->failed = true;
     return 0;
 }

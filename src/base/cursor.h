@@ -34,11 +34,20 @@ uint8_t cursor_get_u8(struct cursor *cursor);
 uint16_t cursor_get_u16(struct cursor *cursor);
 uint32_t cursor_get_u32(struct cursor *cursor);
 uint64_t cursor_get_u64(struct cursor *cursor);
-uint64_t cursor_get_varint(struct cursor *cursor);
+/* One that is not of a single byte. */
+uint64_t cursor_get_long_varint(struct cursor *cursor);
 int64_t cursor_get_signed(struct cursor *cursor);
 /* A varint that must be at most `max`; a larger one is a failure. */
 uint64_t cursor_get_varint_max(struct cursor *cursor, uint64_t max);
 /* Counted bytes (varint size, then the bytes) as a cursor of their own. */
 struct cursor cursor_get_counted(struct cursor *cursor);
+
+/* LEB128, at most 10 bytes. Recordings are made of these: nearly all the time that reading takes is here. */
+static inline uint64_t cursor_get_varint(struct cursor *cursor)
+{
+    if (!cursor->failed && cursor->at < cursor->end && *cursor->at < 0x80)
+        return *cursor->at++;
+    return cursor_get_long_varint(cursor);
+}
 
 #endif

@@ -9,9 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strings_block;
+
 struct strings {
     char **texts;
-    uint32_t *sizes;
+    struct strings_block *blocks; /* where the texts lie */
+    uint32_t *sizes, *hashes;
     uint32_t count; /* 0 before the first use; then at least 1 */
     uint32_t capacity;
     uint32_t *slots; /* hash → id + 1 */

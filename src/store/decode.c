@@ -321,32 +321,43 @@ static uint64_t unzigzag(uint64_t value)
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* Checks and resolves what was read. False when a value cannot be. */
-static bool convert(struct decode *decode, struct rows *rows, const char *columns, uint64_t *values)
+/* What a column says, once it was read. False when it cannot be. */
+static bool resolve(struct decode *decode, struct rows *rows, unsigned column, char letter, uint64_t *value)
 {
-    for (unsigned i = 0; columns[i]; i++) {
-        char column = columns[i];
-        if (column == 'z' || column == 'd' || column == 't')
-            values[i] = unzigzag(values[i]);
-        if (column == 'd' || column == 't')
-            values[i] = rows->previous[i] += values[i];
-        if (column != 'u' && column != 'z' && column != 't' && values[i] > RECORD_ID_MAX)
+    switch (letter) {
+    case 'u':
+        return true;
+    case 'z':
+        *value = unzigzag(*value);
+        return true;
+    case 't':
+        *value = rows->previous[column] += unzigzag(*value);
+        return true;
+    case 'd':
+        *value = rows->previous[column] += unzigzag(*value);
+        return *value <= RECORD_ID_MAX;
+    case 's':
+        if (*value > RECORD_ID_MAX)
             return false;
-        if (columns[i] == 's')
-            values[i] = own_string(decode, values[i]);
+        *value = own_string(decode, *value);
+        return true;
+    default:
+        return *value <= RECORD_ID_MAX;
     }
-    return !decode->out_of_memory;
 }
 
 static enum outcome read_row(struct decode *decode, const struct table *table, struct rows *rows)
 {
     uint64_t values[DECODE_ROWS_COLUMNS_MAX];
-    size_t known = strlen(table->columns);
-    for (size_t i = 0; i < rows->columns; i++)
+    bool good = true;
+    for (unsigned i = 0; i < rows->columns; i++) {
         values[i] = cursor_get_varint(&rows->cursor);
-    for (size_t i = rows->columns; i < known; i++)
+        if (i < rows->known)
+            good &= resolve(decode, rows, i, table->columns[i], &values[i]);
+    }
+    for (uint64_t i = rows->columns; i < rows->known; i++)
         values[i] = 0; /* an older writer did not have the column */
-    if (rows->cursor.failed || !convert(decode, rows, table->columns, values))
+    if (rows->cursor.failed || !good || decode->out_of_memory)
         return ROW_WRONG;
     return table->read(decode, rows, values);
 }
@@ -402,6 +413,7 @@ static bool read_record(struct decode *decode, uint64_t tag, struct cursor body)
         return true;
     }
     struct rows rows = {.columns = cursor_get_varint_max(&body, DECODE_ROWS_COLUMNS_MAX),
+                        .known = table ? strlen(table->columns) : 1,
                         .key = cursor_get_varint_max(&body, RECORD_ID_MAX)};
     rows.cursor = body;
     resolve_key(decode, &rows, tag);

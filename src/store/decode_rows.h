@@ -19,6 +19,7 @@
 struct rows {
     struct cursor cursor;
     uint64_t columns;
+    uint64_t known;                             /* how many columns this version has */
     uint64_t key;                               /* the record's own: a thread, or the id of the next row */
     uint64_t previous[DECODE_ROWS_COLUMNS_MAX]; /* the row before, for difference columns */
     bool orphaned;                              /* the key itself was lost */

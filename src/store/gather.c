@@ -10,46 +10,49 @@
  * one costs little. */
 #define SPLIT_BYTES (4u << 20)
 
+#define COLUMNS(letters) letters, sizeof(letters) - 1
+
 /* Columns have the letters of docs/format.md: d and t are written as the difference to the row before, z is
  * signed. */
 static const struct {
     uint16_t tag, kind;
     const char *columns;
+    uint32_t columns_count;
 } shapes[GATHER_COUNT] = {
-    [GATHER_STRINGS] = {RECORD_STRINGS, RECORD_KIND_DEFS, "s"},
-    [GATHER_CODES] = {RECORD_CODES, RECORD_KIND_DEFS, "sssswuu"},
-    [GATHER_NODES] = {RECORD_NODES, RECORD_KIND_DEFS, "www"},
-    [GATHER_PROCESSES] = {RECORD_PROCESSES, RECORD_KIND_DEFS, "wuwwssssuuz"},
-    [GATHER_THREADS] = {RECORD_THREADS, RECORD_KIND_DEFS, "wwsuuu"},
-    [GATHER_CODE_FLAGS] = {RECORD_CODE_FLAGS, RECORD_KIND_DEFS, "wu"},
-    [GATHER_MODULES] = {RECORD_MODULES, RECORD_KIND_DEFS, "ssuu"},
-    [GATHER_MAPPINGS] = {RECORD_MAPPINGS, RECORD_KIND_DEFS, "wwuuuu"},
-    [GATHER_ADDRESSES] = {RECORD_ADDRESSES, RECORD_KIND_DEFS, "wwu"},
-    [GATHER_SYMBOLS] = {RECORD_SYMBOLS, RECORD_KIND_DEFS, "wssww"},
-    [GATHER_COUNTERS] = {RECORD_COUNTERS, RECORD_KIND_DEFS, "sswu"},
-    [GATHER_REGIONS] = {RECORD_REGIONS, RECORD_KIND_DEFS, "ssww"},
-    [GATHER_COMMUNICATORS] = {RECORD_COMMUNICATORS, RECORD_KIND_DEFS, "wuwws"},
-    [GATHER_CLOCKS] = {RECORD_CLOCKS, RECORD_KIND_DEFS, "wuzu"},
-    [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, "ss"},
-    [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, "wuus"},
-    [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, "duu"},
-    [GATHER_LINES] = {RECORD_LINE_TIMES, RECORD_KIND_LINES, "dduuuuu"},
-    [GATHER_SAMPLES] = {RECORD_SAMPLES, RECORD_KIND_SAMPLES, "tdtuw"},
-    [GATHER_LINE_MEMORY] = {RECORD_LINE_MEMORY, RECORD_KIND_LINES, "dduzzuu"},
-    [GATHER_ALLOCATIONS] = {RECORD_ALLOCATIONS, RECORD_KIND_ALLOCATIONS, "ttuudd"},
-    [GATHER_HEAP] = {RECORD_HEAP, RECORD_KIND_ALLOCATIONS, "dutuuuuuuuu"},
-    [GATHER_HEAP_SIZES] = {RECORD_HEAP_SIZES, RECORD_KIND_ALLOCATIONS, "uuu"},
-    [GATHER_SERIES] = {RECORD_SERIES, RECORD_KIND_SERIES, "tt"},
-    [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, "twtww"},
-    [GATHER_MARKS] = {RECORD_MARKS, RECORD_KIND_EVENTS, "tss"},
-    [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, "tudw"},
-    [GATHER_MESSAGES] = {RECORD_MESSAGES, RECORD_KIND_MPI, "tuuuuuwdzw"},
-    [GATHER_COLLECTIVES] = {RECORD_COLLECTIVES, RECORD_KIND_MPI, "tuuuwtuuwd"},
-    [GATHER_MPI_TOTALS] = {RECORD_MPI_TOTALS, RECORD_KIND_MPI, "duwduuuu"},
-    [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, "duuuu"},
-    [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, "dwuuuu"},
-    [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, "s"},
-    [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, "tuwuu"},
+    [GATHER_STRINGS] = {RECORD_STRINGS, RECORD_KIND_DEFS, COLUMNS("s")},
+    [GATHER_CODES] = {RECORD_CODES, RECORD_KIND_DEFS, COLUMNS("sssswuu")},
+    [GATHER_NODES] = {RECORD_NODES, RECORD_KIND_DEFS, COLUMNS("www")},
+    [GATHER_PROCESSES] = {RECORD_PROCESSES, RECORD_KIND_DEFS, COLUMNS("wuwwssssuuz")},
+    [GATHER_THREADS] = {RECORD_THREADS, RECORD_KIND_DEFS, COLUMNS("wwsuuu")},
+    [GATHER_CODE_FLAGS] = {RECORD_CODE_FLAGS, RECORD_KIND_DEFS, COLUMNS("wu")},
+    [GATHER_MODULES] = {RECORD_MODULES, RECORD_KIND_DEFS, COLUMNS("ssuu")},
+    [GATHER_MAPPINGS] = {RECORD_MAPPINGS, RECORD_KIND_DEFS, COLUMNS("wwuuuu")},
+    [GATHER_ADDRESSES] = {RECORD_ADDRESSES, RECORD_KIND_DEFS, COLUMNS("wwu")},
+    [GATHER_SYMBOLS] = {RECORD_SYMBOLS, RECORD_KIND_DEFS, COLUMNS("wssww")},
+    [GATHER_COUNTERS] = {RECORD_COUNTERS, RECORD_KIND_DEFS, COLUMNS("sswu")},
+    [GATHER_REGIONS] = {RECORD_REGIONS, RECORD_KIND_DEFS, COLUMNS("ssww")},
+    [GATHER_COMMUNICATORS] = {RECORD_COMMUNICATORS, RECORD_KIND_DEFS, COLUMNS("wuwws")},
+    [GATHER_CLOCKS] = {RECORD_CLOCKS, RECORD_KIND_DEFS, COLUMNS("wuzu")},
+    [GATHER_METAS] = {RECORD_METAS, RECORD_KIND_INFO, COLUMNS("ss")},
+    [GATHER_NOTES] = {RECORD_NOTES, RECORD_KIND_INFO, COLUMNS("wuus")},
+    [GATHER_CALLS] = {RECORD_CALLS, RECORD_KIND_CALLS, COLUMNS("duu")},
+    [GATHER_LINES] = {RECORD_LINE_TIMES, RECORD_KIND_LINES, COLUMNS("dduuuuu")},
+    [GATHER_SAMPLES] = {RECORD_SAMPLES, RECORD_KIND_SAMPLES, COLUMNS("tdtuw")},
+    [GATHER_LINE_MEMORY] = {RECORD_LINE_MEMORY, RECORD_KIND_LINES, COLUMNS("dduzzuu")},
+    [GATHER_ALLOCATIONS] = {RECORD_ALLOCATIONS, RECORD_KIND_ALLOCATIONS, COLUMNS("ttuudd")},
+    [GATHER_HEAP] = {RECORD_HEAP, RECORD_KIND_ALLOCATIONS, COLUMNS("dutuuuuuuuu")},
+    [GATHER_HEAP_SIZES] = {RECORD_HEAP_SIZES, RECORD_KIND_ALLOCATIONS, COLUMNS("uuu")},
+    [GATHER_SERIES] = {RECORD_SERIES, RECORD_KIND_SERIES, COLUMNS("tt")},
+    [GATHER_REGION_EVENTS] = {RECORD_REGION_EVENTS, RECORD_KIND_EVENTS, COLUMNS("twtww")},
+    [GATHER_MARKS] = {RECORD_MARKS, RECORD_KIND_EVENTS, COLUMNS("tss")},
+    [GATHER_CALL_EVENTS] = {RECORD_CALL_EVENTS, RECORD_KIND_EVENTS, COLUMNS("tudw")},
+    [GATHER_MESSAGES] = {RECORD_MESSAGES, RECORD_KIND_MPI, COLUMNS("tuuuuuwdzw")},
+    [GATHER_COLLECTIVES] = {RECORD_COLLECTIVES, RECORD_KIND_MPI, COLUMNS("tuuuwtuuwd")},
+    [GATHER_MPI_TOTALS] = {RECORD_MPI_TOTALS, RECORD_KIND_MPI, COLUMNS("duwduuuu")},
+    [GATHER_FUNCTIONS] = {RECORD_FUNCTIONS, RECORD_KIND_FLAT, COLUMNS("duuuu")},
+    [GATHER_EDGES] = {RECORD_EDGES, RECORD_KIND_FLAT, COLUMNS("dwuuuu")},
+    [GATHER_SOURCE] = {RECORD_SOURCE, RECORD_KIND_SOURCES, COLUMNS("s")},
+    [GATHER_INDEX] = {RECORD_INDEX, RECORD_KIND_END, COLUMNS("tuwuu")},
 };
 
 /* Chunk kinds in the order in which they are sent, definitions first. END has its own time. */
@@ -244,31 +247,35 @@ static void flush_when_large(struct gather *gather, enum gather_table table, siz
         gather_flush(gather);
 }
 
-static void put_value(struct gather_record *record, char column, unsigned place, uint64_t value)
+/* The number that is written for a value. */
+static uint64_t encoded(struct gather_record *record, char column, unsigned place, uint64_t value)
 {
-    if (column == 'd' || column == 't') {
-        bytes_put_signed(&record->rows, (int64_t)(value - record->previous[place]));
-        record->previous[place] = value;
-    } else if (column == 'z') {
-        bytes_put_signed(&record->rows, (int64_t)value);
-    } else {
-        bytes_put_varint(&record->rows, value);
-    }
+    if (column == 'z')
+        return bytes_zigzag((int64_t)value);
+    if (column != 'd' && column != 't')
+        return value;
+    uint64_t difference = value - record->previous[place];
+    record->previous[place] = value;
+    return bytes_zigzag((int64_t)difference);
 }
 
 void gather_short_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values,
                       uint32_t columns)
 {
     struct gather_record *record = open_record(gather, table, key, columns);
-    size_t before = record->rows.size;
+    struct bytes *rows = &record->rows;
+    if (!bytes_reserve(rows, (size_t)columns * BYTES_VARINT_MAX))
+        return; /* which is told when the record is closed */
+    uint8_t *begin = rows->data + rows->size, *at = begin;
     for (unsigned i = 0; i < columns; i++)
-        put_value(record, shapes[table].columns[i], i, values[i]);
-    flush_when_large(gather, table, record->rows.size - before);
+        at = bytes_encode_varint(at, encoded(record, shapes[table].columns[i], i, values[i]));
+    rows->size += (size_t)(at - begin);
+    flush_when_large(gather, table, (size_t)(at - begin));
 }
 
 void gather_row(struct gather *gather, enum gather_table table, uint64_t key, const uint64_t *values)
 {
-    gather_short_row(gather, table, key, values, (uint32_t)strlen(shapes[table].columns));
+    gather_short_row(gather, table, key, values, shapes[table].columns_count);
 }
 
 /* Ids are given in order, so those that follow the first of a record need not be written. */

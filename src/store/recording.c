@@ -310,24 +310,27 @@ const char *recording_meta(const struct recording *recording, const char *key)
     return NULL;
 }
 
-/* What the rows span, and whether equal ones already are neighbours, in order. */
+/* What the rows span, and how they stand. */
 struct calls_order {
     uint32_t threads, nodes; /* largest ids, plus 1 */
-    bool sorted;
+    bool sorted;             /* equal ones are neighbours, in order */
+    bool rising;             /* none are equal, either */
 };
 
 static struct calls_order calls_order(const struct recording *recording)
 {
-    struct calls_order order = {.sorted = true};
+    struct calls_order order = {.sorted = true, .rising = true};
+    uint64_t before = 0;
     for (uint32_t i = 0; i < recording->calls_count; i++) {
         const struct call_row *row = &recording->calls[i];
         if (row->thread >= order.threads)
             order.threads = row->thread + 1;
         if (row->node >= order.nodes)
             order.nodes = row->node + 1;
-        if (i > 0 &&
-            (row[-1].thread > row->thread || (row[-1].thread == row->thread && row[-1].node > row->node)))
-            order.sorted = false;
+        uint64_t place = (uint64_t)row->thread << 32 | row->node;
+        order.sorted &= place >= before;
+        order.rising &= i == 0 || place > before;
+        before = place;
     }
     return order;
 }
@@ -372,7 +375,8 @@ int recording_compact_calls(struct recording *recording, struct err *err)
     struct calls_order order = calls_order(recording);
     if (!order.sorted && sort_calls(recording, &order, err) < 0)
         return -1;
-    recording->calls_count = sum_neighbours(recording->calls, recording->calls_count);
+    if (!order.rising)
+        recording->calls_count = sum_neighbours(recording->calls, recording->calls_count);
     return 0;
 }
 
