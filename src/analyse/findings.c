@@ -14,6 +14,7 @@
 #include "store/recording.h"
 
 #define FINDINGS_MAX_NOTES 4
+#define FEW_SAMPLES        20
 
 void findings_clear(struct findings *findings)
 {
@@ -196,11 +197,33 @@ static int out_of_memory(struct err *err)
     return err_set(err, "not enough memory for the findings");
 }
 
+/* Shares of few samples are chance. Where the rate is not known they may be another's counts, not looks at a clock. */
+static bool are_few(const struct recording *recording, const struct functions *functions)
+{
+    return functions->sampled && functions->total_samples < FEW_SAMPLES &&
+           recording_meta(recording, "rate_hz");
+}
+
+static int add_few(struct findings *findings, const struct functions *functions)
+{
+    struct bytes text = {0};
+    if (!functions->total_samples)
+        return 0;
+    bytes_putf(&text,
+               "There %s only %u sample%s, too few to say what takes the time: run it longer, or sample "
+               "more often (-r).",
+               functions->total_samples == 1 ? "is" : "are", (unsigned)functions->total_samples,
+               functions->total_samples == 1 ? "" : "s");
+    return findings_add(findings, "few-samples", 0, 0, &text);
+}
+
 static int look_at_time(const struct recording *recording, const struct selection *selection,
                         const struct functions *functions, const struct tree *tree, struct findings *findings,
                         struct err *err)
 {
     struct suspects suspects;
+    if (are_few(recording, functions))
+        return add_few(findings, functions) < 0 ? out_of_memory(err) : 0;
     int result = suspects_init(&suspects, recording, selection, functions, tree, err);
     if (result == 0 && add_measured(findings, &suspects) < 0)
         result = out_of_memory(err);

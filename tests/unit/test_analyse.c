@@ -536,6 +536,27 @@ static void findings_name_what_dominates(void **state)
     recording_clear(&recording);
 }
 
+static void few_samples_say_nothing_about_functions(void **state)
+{
+    (void)state;
+    for (uint32_t count = 7; count < 1000; count += 700) {
+        struct recording recording;
+        struct findings findings;
+        begin(&recording);
+        recording_set_meta(&recording, "rate_hz", "1000");
+        recording_add_sample(&recording, &(struct sample_row){.thread = 1,
+                                                              .node = child(&recording, 0, 1),
+                                                              .count = count,
+                                                              .weight_ns = count * 1000000u,
+                                                              .state = SAMPLE_RUNNING});
+        assert_int_equal(findings_build(&recording, NULL, &findings, &err), 0);
+        assert_int_equal(find_topic(&findings, "few-samples") != NULL, count == 7);
+        assert_int_equal(find_topic(&findings, "hot-function") != NULL, count != 7);
+        findings_clear(&findings);
+        recording_clear(&recording);
+    }
+}
+
 static void nothing_recorded_gives_nothing_to_say(void **state)
 {
     (void)state;
@@ -567,6 +588,7 @@ int main(void)
         cmocka_unit_test(restrictions_apply_in_order),
         cmocka_unit_test(labels_are_short_and_clear),
         cmocka_unit_test(findings_name_what_dominates),
+        cmocka_unit_test(few_samples_say_nothing_about_functions),
         cmocka_unit_test(nothing_recorded_gives_nothing_to_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
