@@ -49,11 +49,6 @@ EXPORT(sonde_open) int sonde_open(const char *name, const void *data, size_t siz
     return -1;
 }
 
-EXPORT(sonde_close_all) void sonde_close_all(void)
-{
-    opened_clear(&opened);
-}
-
 EXPORT(sonde_ask) void sonde_ask(const char *json, size_t size)
 {
     bytes_reset(&answer);

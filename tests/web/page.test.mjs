@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 
-import { drop, INPUTS, settled, test } from "./harness.mjs";
+import { drop, goTo, INPUTS, settled, test } from "./harness.mjs";
 
 const LARGEST_BYTES = 1_500_000;
 
@@ -38,6 +38,24 @@ test("a file that is no recording: the page says so and still opens the next", a
   await drop(page, `${INPUTS}/small.sonde`);
   await page.waitForSelector(".bars li");
   assert.equal(await page.locator(".problem").count(), 0);
+});
+
+test("a file that is no recording beside one, or after one: what can be read is shown, and stays", async (harness) => {
+  const page = await harness.open(bare(harness), { ready: ".welcome" });
+  const letter = harness.made("another-letter.txt", (path) => writeFileSync(path, "Dear page,\n"));
+  await drop(page, letter, `${INPUTS}/small.sonde`);
+  await page.waitForSelector(".bars li");
+  assert.match(await page.locator(".problem").innerText(), /another-letter/);
+  await page.getByRole("button", { name: "dismiss" }).click();
+  await page.waitForSelector(".problem", { state: "detached" });
+  await page.locator(".bars button").first().click(); // selects a function
+  await drop(page, letter);
+  await page.waitForSelector(".problem");
+  await goTo(page, "Table");
+  await page.locator(".butterfly .heart h3").waitFor(); // it still answers
+  await drop(page, `${INPUTS}/sampled.sonde`);
+  await page.waitForFunction(() => document.querySelector("header .title").textContent.includes("sampled"));
+  assert.doesNotMatch(page.url(), /[#&]f=/, "another recording has other functions");
 });
 
 test("damaged and cut recordings: what is readable is shown, the rest is told", async (harness) => {

@@ -30,8 +30,8 @@ export interface Engine {
   /** Adds a recording; gives its number, and tells meanwhile how many of its bytes were taken. A server has its own files
    *  and refuses. */
   open(source: Source, onBytes: (taken: number) => void): Promise<number>;
-  /** Forgets all recordings. */
-  clear(): Promise<void>;
+  /** Nothing more will be asked. */
+  close(): void;
   readonly canOpen: boolean;
   /** Calls back about recordings that grow; only a server's can. */
   follow?(follower: Follower): void;
@@ -61,6 +61,7 @@ export class WorkerEngine implements Engine {
   private readonly worker: Promise<Worker>;
   private readonly waiting = new Map<number, (reply: Reply) => void>();
   private count = 0;
+  private isClosed = false;
 
   constructor() {
     this.worker = this.start();
@@ -71,6 +72,7 @@ export class WorkerEngine implements Engine {
     worker.onmessage = (event: MessageEvent<Reply>) => {
       this.waiting.get(event.data.id)?.(event.data);
       this.waiting.delete(event.data.id);
+      void this.endIfIdle();
     };
     worker.onerror = (event) => this.fail(event.message || "the page's worker cannot run here");
     const wasm = await unpacked("wasm");
@@ -108,8 +110,14 @@ export class WorkerEngine implements Engine {
     return (await this.send({ open: name })).number!;
   }
 
-  async clear(): Promise<void> {
-    await this.send({ clear: true });
+  close(): void {
+    this.isClosed = true;
+    void this.endIfIdle();
+  }
+
+  /** What was asked before is still answered: somebody waits for it. */
+  private async endIfIdle(): Promise<void> {
+    if (this.isClosed && !this.waiting.size) (await this.worker).terminate();
   }
 }
 
@@ -207,5 +215,7 @@ export class ServerEngine implements Engine {
     throw new Error("this page shows what sonde view was given; start another for another file");
   }
 
-  async clear(): Promise<void> {}
+  close(): void {
+    this.events?.close();
+  }
 }

@@ -10,7 +10,11 @@ import { loadRecording, type Recording } from "./recording";
 import { listenForKeys } from "./keys";
 import { Shell } from "./shell";
 import { MONOSPACED, ROW } from "./stacks";
-import { connected, engine, followPrinting, followTheme, keepInUrl, opening, problem, recordings, showRecording, taken } from "./state";
+import { busy, connected, engine, followPrinting, followTheme, keepInUrl, opening, other, problem, recordings, shownIsAfter, showRecording, taken } from "./state";
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 async function open(engine: Engine, source: Source): Promise<number> {
   const { name, size } = source;
@@ -30,10 +34,14 @@ async function countServed(engine: Engine): Promise<number> {
   return (await engine.ask({ ask: "recordings" })).values.recordings.length;
 }
 
+async function loaded(engine: Engine, count: number): Promise<Recording[]> {
+  const found = [];
+  for (let number = 0; number < count; number++) found.push(await loadRecording(engine, number));
+  return found;
+}
+
 async function load(engine: Engine, count: number): Promise<void> {
-  const loaded = [];
-  for (let number = 0; number < count; number++) loaded.push(await loadRecording(engine, number));
-  recordings.value = loaded;
+  recordings.value = await loaded(engine, count);
 }
 
 /** Views ask again, and keep their place because ids stay what they were; those of another run are others. */
@@ -67,7 +75,7 @@ function follow(served: Engine, loaded: Promise<void>): void {
         for (const one of recordings.value)
           if (number === undefined || number === one.number) replace(await loadRecording(served, one.number));
       } catch (error) {
-        problem.value = error instanceof Error ? error.message : String(error);
+        problem.value = wordsOf(error);
       }
     },
     connected: (isThere) => (connected.value = isThere),
@@ -78,19 +86,48 @@ function follow(served: Engine, loaded: Promise<void>): void {
   });
 }
 
-/** Opens files that were dropped or chosen, in place of what was there. */
+/** What was chosen in the last ones has no meaning in these. */
+function showInstead(fresh: Engine, loaded: Recording[]): void {
+  const old = engine.value!;
+  const hadSome = recordings.value.length > 0;
+  batch(() => {
+    engine.value = fresh;
+    recordings.value = loaded;
+    if (!hadSome) return;
+    showRecording(0);
+    other.value = 1;
+    shownIsAfter.value = false;
+  });
+  old.close();
+}
+
+/** Those of the files that can be read, and why the others cannot. */
+async function openAll(into: Engine, files: Iterable<File>): Promise<{ count: number; faults: string[] }> {
+  const found = { count: 0, faults: [] as string[] };
+  for (const file of files)
+    try {
+      found.count = (await open(into, fileSource(file))) + 1;
+    } catch (error) {
+      found.faults.push(wordsOf(error));
+    }
+  return found;
+}
+
+/** Opens files that were dropped or chosen, in place of what was there: which stays when none of them can be read. */
 export async function openFiles(files: Iterable<File>): Promise<void> {
-  const current = engine.value!;
+  const fresh = new WorkerEngine();
   problem.value = "";
   opening.value = true;
+  busy.value++;
+  const { count, faults } = await openAll(fresh, files);
   try {
-    await current.clear();
-    let count = 0;
-    for (const file of files) count = (await open(current, fileSource(file))) + 1;
-    await load(current, count);
+    if (count) showInstead(fresh, await loaded(fresh, count));
   } catch (error) {
-    problem.value = error instanceof Error ? error.message : String(error);
+    faults.push(wordsOf(error));
   }
+  if (engine.value !== fresh) fresh.close();
+  busy.value--;
+  problem.value = faults.join("\n");
   opening.value = false;
 }
 
@@ -118,5 +155,5 @@ async function start(): Promise<void> {
 }
 
 start()
-  .catch((error: unknown) => (problem.value = error instanceof Error ? error.message : String(error)))
+  .catch((error: unknown) => (problem.value = wordsOf(error)))
   .finally(() => (opening.value = false));

@@ -13,7 +13,7 @@ import { count, distance, perCent, time } from "./numbers";
 import type { Recording, Summary } from "./recording";
 import { Strip } from "./strip";
 import { busy, connected, dark, engine, idle, MODULE_WORDS, modules, opening, own, problem, process, range, recording } from "./state";
-import { ranks, recordings, region, REGION_WORDS, search, selected, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
+import { ranks, recordings, region, REGION_WORDS, search, showRecording, taken, theme, thread, titleOf, toggleModule, view } from "./state";
 import { offered, VIEWS } from "./views";
 
 type OpenFiles = (files: Iterable<File>) => void;
@@ -27,7 +27,7 @@ function headline(summary: Summary): string {
   if (meta.samples) parts.push(`${count(Number(meta.samples))} samples`, `${count(Number(meta.errors ?? 0))} errors`);
   if (summary.overhead_ns > 0) parts.push(`overhead ${perCent(summary.overhead_share)}`);
   if (meta.python) parts.push(`Python ${meta.python}`);
-  if (summary.processes.length > 1) parts.push(`${summary.processes.length} processes`);
+  if (summary.processes.length > 1) parts.push(`${count(summary.processes.length)} processes`);
   return parts.join(" · ");
 }
 
@@ -71,6 +71,17 @@ function Search(): JSX.Element {
   );
 }
 
+const chooser: { current: HTMLInputElement | null } = { current: null };
+
+/** One for all who let choose files. */
+function Chooser({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
+  const open = (input: HTMLInputElement) => {
+    if (input.files?.length) openFiles([...input.files]);
+    input.value = ""; // the same one may be chosen again
+  };
+  return <input ref={(input) => void (chooser.current = input)} type="file" multiple hidden onChange={(event) => open(event.currentTarget)} />;
+}
+
 function Heading(): JSX.Element {
   const shown = recording.value;
   return (
@@ -82,6 +93,11 @@ function Heading(): JSX.Element {
       <Title shown={shown} />
       <span class="facts">{shown ? headline(shown.summary) : ""}</span>
       <span class="space" />
+      {shown && engine.value?.canOpen && (
+        <button type="button" class="framed" title="other recordings in place of what is shown, two to compare them; files can be dropped anywhere, too" onClick={() => chooser.current?.click()}>
+          open
+        </button>
+      )}
       {shown && <MeasureChoice recording={shown} />}
       {shown && (
         <button type="button" class="framed" aria-pressed={own.value} title="key h: frames of libraries are left out, their time goes to their callers" onClick={() => (own.value = !own.value)}>
@@ -214,25 +230,17 @@ function Help(): JSX.Element | null {
   );
 }
 
-function Welcome({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
-  const chooser = useRef<HTMLInputElement>(null);
+function Welcome(): JSX.Element {
   return (
     <main class="welcome" tabIndex={-1}>
       <h1>Drop a recording here</h1>
       <p>
-        .sonde, .prof, .lprof, mprof, speedscope or collapsed stacks; two at once are compared. Nothing leaves this computer. Or{" "}
-        <button type="button" class="framed" onClick={() => chooser.current!.click()}>
+        .sonde, .prof, .lprof, mprof, speedscope, collapsed stacks or TAU's profiles; two at once are compared. Nothing leaves this computer. Or{" "}
+        <button type="button" class="framed" onClick={() => chooser.current?.click()}>
           choose files
         </button>
       </p>
       <pre>sonde record script.py</pre>
-      <input
-        ref={chooser}
-        type="file"
-        multiple
-        hidden
-        onChange={(event) => openFiles(event.currentTarget.files ?? [])}
-      />
     </main>
   );
 }
@@ -249,10 +257,10 @@ function Opening(): JSX.Element {
   );
 }
 
-function Main({ openFiles }: { openFiles: OpenFiles }): JSX.Element | null {
+function Main(): JSX.Element | null {
   const shown = recording.value;
   if (!shown && opening.value) return <Opening />;
-  if (!shown) return engine.value?.canOpen ? <Welcome openFiles={openFiles} /> : null;
+  if (!shown) return engine.value?.canOpen ? <Welcome /> : null;
   const chosen = VIEWS.find(({ name }) => name === view.value) ?? VIEWS[0];
   const made = [chosen.name, chosen.ofSeveral ? "" : shown.number, recordings.value.length].join(" ");
   return (
@@ -263,11 +271,6 @@ function Main({ openFiles }: { openFiles: OpenFiles }): JSX.Element | null {
           <chosen.component recording={shown} />
         </main>
         <Inspector recording={shown} />
-        {selected.value > 0 && (
-          <button type="button" class="unselect" aria-label="close the inspector" onClick={() => (selected.value = 0)}>
-            ✕
-          </button>
-        )}
       </div>
       <Strip recording={shown} />
     </>
@@ -293,7 +296,7 @@ function useDrop(openFiles: OpenFiles): void {
       event.preventDefault();
       isOver.value = false;
       if (!event.dataTransfer?.files.length) return;
-      if (engine.value?.canOpen) openFiles(event.dataTransfer.files);
+      if (engine.value?.canOpen) openFiles([...event.dataTransfer.files]);
       else problem.value = "This page shows what sonde view was given. To open other files: sonde view FILE…, or sonde page -o viewer.html for a page that opens what is dropped on it.";
     });
     return () => off.abort();
@@ -336,7 +339,8 @@ export function Shell({ openFiles }: { openFiles: OpenFiles }): JSX.Element {
       {recording.value && <Tabs />}
       <Connection />
       <Problem />
-      <Main openFiles={openFiles} />
+      <Main />
+      <Chooser openFiles={openFiles} />
       <Help />
       {isOver.value && (
         <div class="over" aria-hidden="true">

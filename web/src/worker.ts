@@ -8,7 +8,6 @@ interface Core {
   sonde_alloc(size: number): number;
   sonde_free(place: number): void;
   sonde_open(name: number, data: number, size: number): number;
-  sonde_close_all(): void;
   sonde_ask(json: number, size: number): void;
   sonde_answer(): number;
   sonde_answer_size(): number;
@@ -22,7 +21,6 @@ interface Message {
   room?: number;
   piece?: ArrayBuffer;
   open?: string;
-  clear?: boolean;
 }
 
 let core: Promise<Core> | undefined;
@@ -112,10 +110,7 @@ async function reply(message: Message): Promise<void> {
   const ready = await core!;
   if (message.room !== undefined) makeRoom(ready, message.room);
   else if (message.piece) receive(ready, message.piece);
-  else if (message.clear) {
-    ready.sonde_close_all();
-    postMessage({ id: message.id });
-  } else if (message.open !== undefined) {
+  else if (message.open !== undefined) {
     const { number, answer } = open(ready, message.open);
     postMessage({ id: message.id, number, error: answer && errorOf(answer) });
   } else {
