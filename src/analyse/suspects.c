@@ -274,7 +274,7 @@ static double look_flat(const struct suspects *suspects, struct bytes *text, uin
     double share = share_of(suspects, ten_ns);
     bytes_putf(text,
                "No function stands out: the ten costliest of %s together take %s of the time themselves; "
-               "look at the cumulative times (-s cumulative) and the tree.",
+               "look at the cumulative times and the tree.",
                quantity_count(count).text, quantity_share(share).text);
     return share;
 }

@@ -111,6 +111,7 @@ test("a .dat file of mprof: dropped on the bare page it shows its memory, its ch
   const overview = await page.locator("main").innerText();
   assert.match(overview, /14\.0 MiB RSS at most, at 250 ms/);
   assert.doesNotMatch(overview, /nothing to show/i);
+  assert.match(await page.locator(".marks b").innerText(), /peak 14\.0 MiB/);
   await page.getByRole("button", { name: "Show the timeline" }).click();
   await page.waitForSelector(".tracks .counter");
   const highest = await page.locator(".tracks .counter small:nth-of-type(1)").allInnerTexts();

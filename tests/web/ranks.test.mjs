@@ -71,7 +71,7 @@ test("ranks: one function on each is what the report says; who has none is told"
 test("ranks: one of them alone in every view, in the URL, and back", async (harness) => {
   const path = run(harness);
   const page = await harness.open(harness.html(path), { hash: "#view=ranks&ranks-as=bars" });
-  await page.locator(".bars .rows .row", { hasText: "rank 3" }).getByRole("button").click();
+  await page.locator(".parts .rows .row", { hasText: "rank 3" }).getByRole("button").click();
   await goTo(page, "Table");
   await settled(page);
   assert.match(page.url(), /ranks=3/);
@@ -80,6 +80,16 @@ test("ranks: one of them alone in every view, in the URL, and back", async (harn
   assert.match((await row.innerText()).replaceAll(/\s+/g, " "), new RegExp(`\\b${truth.calls}\\b`));
   await page.keyboard.press("Escape");
   await page.waitForSelector(".filters", { state: "detached" });
+});
+
+test("ranks: the overview begins with what they share badly, and leads there", async (harness) => {
+  const path = run(harness);
+  const truth = harness.report(path).findings.find(({ text }) => text.includes("_xypix")).text;
+  const page = await harness.open(harness.html(path));
+  const first = page.locator(".findings li", { hasText: truth }).getByRole("button");
+  await first.click();
+  await page.locator(".across .rows .row").first().waitFor();
+  assert.match(await page.locator(".across .spread b").innerText(), /_xypix/);
 });
 
 test("ranks: two of them are compared", async (harness) => {

@@ -144,11 +144,11 @@ function OverRanks({ recording, code }: { recording: Recording; code: number }):
   return (
     <section>
       <h3>
-        Over ranks <small>{found.rank.length}</small>
+        Over ranks <small>{count(found.rank.length)}</small>
       </h3>
       <Strip paint={paint} columns={found.rank.length} of={[found, night]} onChoose={() => (view.value = "ranks")} />
       <p class="hint">
-        mean {amount(spread.mean)}, most {amount(spread.max)} (rank {spread.max_rank}), imbalance {perCent(spread.imbalance_share)}, on {count(spread.present)}
+        mean {amount(spread.mean)}, most {amount(spread.max)} (rank {spread.max_rank}), imbalance {perCent(spread.imbalance_share)}, on {count(spread.present)} of them
       </p>
     </section>
   );
@@ -244,6 +244,11 @@ export function Inspector({ recording }: { recording: Recording }): JSX.Element 
   const isChosen = code > 0 && table !== null && row !== undefined;
   return (
     <aside class={`inspector${code ? " chosen" : ""}`} aria-label="the selected function">
+      {code > 0 && (
+        <button type="button" class="unselect" aria-label="close the inspector" onClick={() => (selected.value = 0)}>
+          ✕
+        </button>
+      )}
       {isChosen ? (
         <Chosen key={code} recording={recording} table={table} row={row} />
       ) : (

@@ -126,7 +126,7 @@ function outline({ most }: Course, top: number): string {
   return isOpen ? `${path}V${HEIGHT - FOOT}Z` : path;
 }
 
-function Usage({ recording }: { recording: Recording }): JSX.Element | null {
+export function Usage({ recording }: { recording: Recording }): JSX.Element | null {
   const courses = COUNTERS.map((name) => useCourse(recording, name)).filter((one) => one !== null);
   if (!courses.length) return null;
   const { begin, end } = courses[0];
@@ -138,7 +138,11 @@ function Usage({ recording }: { recording: Recording }): JSX.Element | null {
   return (
     <section class="wide">
       <h2>
-        Usage over time <small>{words}; select a range below to see what was allocated in it and not freed</small>
+        Memory over time{" "}
+        <small>
+          {words}
+          {recording.summary.memory && "; select a range below to see what was allocated in it and not freed"}
+        </small>
       </h2>
       <svg class="usage" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`memory over time: ${words}`}>
         {courses.map((one) => (

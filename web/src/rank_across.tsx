@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 
 import { useAnswer } from "./asking";
-import { amount } from "./measure";
+import { amount, countWord } from "./measure";
 import { functionName } from "./names";
 import { count, perCent } from "./numbers";
 import type { Recording } from "./recording";
@@ -13,19 +13,27 @@ import { ranks as chosen, selected, selection } from "./state";
 
 const HEIGHT = 20;
 const PARTS = 20;
+const LEAST = 0.4; // of ten: one rank among thousands is seen, too
 
 function Histogram({ data }: { data: AcrossData }): JSX.Element {
   const most = data.histogram.reduce((a, b) => Math.max(a, b), 1);
+  const height = (ranks: number) => (ranks ? Math.max(LEAST, (10 * ranks) / most) : 0);
   return (
     <figure class="histogram">
-      <figcaption>how many ranks took how much, from {amount(data.spread.min)} to {amount(data.spread.max)}</figcaption>
+      <figcaption>
+        how many ranks took how much <small>at most {count(most)}</small>
+      </figcaption>
       <svg viewBox={`0 0 ${data.histogram.length} 10`} preserveAspectRatio="none" role="img" aria-label={`ranks by amount, from least to most: ${data.histogram.join(", ")}`}>
         {[...data.histogram].map((ranks, at) => (
-          <rect x={at + 0.05} width={0.9} y={10 - (10 * ranks) / most} height={(10 * ranks) / most}>
+          <rect x={at + 0.05} width={0.9} y={10 - height(ranks)} height={height(ranks)}>
             <title>{count(ranks)} ranks</title>
           </rect>
         ))}
       </svg>
+      <p class="ends" aria-hidden="true">
+        <span>{amount(data.spread.min)}</span>
+        <span>{amount(data.spread.max)}</span>
+      </p>
     </figure>
   );
 }
@@ -68,8 +76,8 @@ export function Across({ recording, bySelf, rankCount }: { recording: Recording;
         <span>rank</span>
         <span>{bySelf ? "itself" : "total"}</span>
         <span>of the rank</span>
-        <span>calls or samples</span>
-        <span />
+        <span>{countWord(recording.summary.sampled)}</span>
+        <span class="legend">the line is the mean</span>
       </div>
       <Rows count={data.rank.length} height={HEIGHT} label="ranks" row={row} />
     </div>

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 
 import type { Amount, Amounts } from "./answer";
 import { useAnswer } from "./asking";
-import { oklch, pixel } from "./colors";
+import { oklch, pixel, pixelCss } from "./colors";
 import { amount } from "./measure";
 import { functionName } from "./names";
 import type { Recording } from "./recording";
@@ -15,6 +15,7 @@ import { dark, ranks as chosen, selected, selection } from "./state";
 import { showTip } from "./tip";
 
 const PARTS = 24;
+const NAMED = 8;
 const HEIGHT = 20;
 const WIDE = 1000; // pixels of a bar, before it is stretched
 const REST: [[number, number, number], [number, number, number]] = [
@@ -60,6 +61,24 @@ function ends(bar: Bar, longest: number): number[] {
   });
 }
 
+/** Which colour is which function, of those with the most. */
+function Names({ recording, bars, colorOf }: { recording: Recording; bars: BarsData; colorOf(part: number): number }): JSX.Element {
+  return (
+    <p class="legend">
+      {[...bars.code.subarray(0, NAMED)].map((code, part) => (
+        <button type="button" key={code} aria-pressed={selected.value === code} title={recording.codes.place(code)} onClick={() => (selected.value = code)}>
+          <i style={{ background: pixelCss(colorOf(part)) }} />
+          <bdi>{functionName(recording.codes, code)}</bdi>
+        </button>
+      ))}
+      <span>
+        <i style={{ background: pixelCss(colorOf(bars.code.length)) }} />
+        all others
+      </span>
+    </p>
+  );
+}
+
 export function Bars({ recording, ranks }: { recording: Recording; ranks: RankList }): JSX.Element | null {
   const request = { ask: "rank_bars", recording: recording.number, ...selection.value, limit: PARTS, columns: ranks.rank.length };
   const bars = useAnswer(request, decodeBars, [recording]);
@@ -94,7 +113,8 @@ export function Bars({ recording, ranks }: { recording: Recording; ranks: RankLi
     );
   };
   return (
-    <div class="bars" role="table" aria-label="ranks as bars of their functions" onMouseLeave={() => showTip(null)}>
+    <div class="parts" role="table" aria-label="ranks as bars of their functions" onMouseLeave={() => showTip(null)}>
+      <Names recording={recording} bars={bars} colorOf={colorOf} />
       <Rows count={ranks.rank.length + 4} height={HEIGHT} label="ranks" row={row} />
     </div>
   );

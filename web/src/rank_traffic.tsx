@@ -90,7 +90,12 @@ function Matrix({ traffic, ranks }: { traffic: Traffic; ranks: RankList }): JSX.
       </h2>
       <div class="picture">
         <canvas ref={canvas} aria-label="messages from each rank to each other one, by size" onMouseMove={show} onMouseLeave={() => showTip(null)} />
+        {!traffic.cells.from.length && <p class="hint empty">No rank sent to another but within collectives.</p>}
       </div>
+      <p class="ends" aria-hidden="true">
+        <span>rank {ranks.rank[0]}</span>
+        <span>{ranks.rank[ranks.rank.length - 1]}</span>
+      </p>
     </section>
   );
 }
@@ -98,11 +103,16 @@ function Matrix({ traffic, ranks }: { traffic: Traffic; ranks: RankList }): JSX.
 interface TableProps {
   title: string;
   note?: string;
+  /** What is said when there are no rows. */
+  none?: string;
   heads: string[];
   rows: (string | JSX.Element)[][];
 }
 
-function Table({ title, note, heads, rows }: TableProps): JSX.Element {
+/** Columns of words are read from the left, those of figures from the right. */
+const classOf = (head: string) => (["why", "call", "in"].includes(head) ? "text" : undefined);
+
+function Table({ title, note, none = "None was recorded.", heads, rows }: TableProps): JSX.Element {
   return (
     <section>
       <h2>
@@ -113,22 +123,24 @@ function Table({ title, note, heads, rows }: TableProps): JSX.Element {
           <thead>
             <tr>
               {heads.map((head) => (
-                <th scope="col">{head}</th>
+                <th scope="col" class={classOf(head)}>
+                  {head}
+                </th>
               ))}
             </tr>
           </thead>
           <tbody>
             {rows.map((cells) => (
               <tr>
-                {cells.map((cell) => (
-                  <td>{cell}</td>
+                {cells.map((cell, at) => (
+                  <td class={classOf(heads[at])}>{cell}</td>
                 ))}
               </tr>
             ))}
           </tbody>
         </table>
       ) : (
-        <p class="hint">None was recorded.</p>
+        <p class="hint">{none}</p>
       )}
     </section>
   );
@@ -160,6 +172,7 @@ export function Communication({ recording, ranks }: { recording: Recording; rank
   if (!calls.call.length)
     return <p class="hint empty">Nothing of MPI was recorded: mpirun … sonde record --mpi keeps every call, with its partner, size and time.</p>;
   const name = (call: number) => values.call_names[call];
+  const tardy = [...late.times.keys()].filter((at) => late.times[at] > 0);
   return (
     <div class="traffic">
       <p class="spread">
@@ -167,8 +180,8 @@ export function Communication({ recording, ranks }: { recording: Recording; rank
       </p>
       <Matrix traffic={traffic} ranks={ranks} />
       <div class="tables">
-      <Table title="Who waited for whom" note={doubts(traffic)} heads={["waited", "times", "longest", "rank", "for rank", "why", "call", "in"]} rows={[...waits.ns].map((ns, at) => [time(ns), count(waits.count[at]), time(waits.longest[at]), String(waits.rank[at]), String(waits.culprit[at]), values.wait_names[waits.kind[at]], name(waits.call[at]), <FunctionButton recording={recording} code={waits.code[at]} />])} />
-      <Table title="Last to come" heads={["caused", "rank", "late", "of", "share", "call"]} rows={[...late.ns].map((ns, at) => [time(ns), String(late.rank[at]), count(late.times[at]), count(late.of[at]), perCent(late.share[at]), name(late.call[at])])} />
+      <Table title="Who waited for whom" note={doubts(traffic)} none="Nobody, as far as was recorded." heads={["waited", "times", "longest", "rank", "for rank", "why", "call", "in"]} rows={[...waits.ns].map((ns, at) => [time(ns), count(waits.count[at]), time(waits.longest[at]), String(waits.rank[at]), String(waits.culprit[at]), values.wait_names[waits.kind[at]], name(waits.call[at]), <FunctionButton recording={recording} code={waits.code[at]} />])} />
+      <Table title="Last to come" none="No rank kept the others waiting." heads={["caused", "rank", "late", "of", "share", "call"]} rows={tardy.map((at) => [time(late.ns[at]), String(late.rank[at]), count(late.times[at]), count(late.of[at]), perCent(late.share[at]), name(late.call[at])])} />
       <Table title="Time by call" heads={["time", "share", "calls", "most of one rank", "sent", "received", "call"]} rows={[...calls.ns].map((ns, at) => [time(ns), perCent(calls.share[at]), count(calls.count[at]), `${time(calls.most[at])} (rank ${calls.rank[at]})`, bytes(calls.sent[at]), bytes(calls.received[at]), name(calls.call[at])])} />
       <Table title="Time by call path" heads={["time", "share", "calls", "call", "in"]} rows={[...stacks.ns].map((ns, at) => [time(ns), perCent(stacks.share[at]), count(stacks.count[at]), name(stacks.call[at]), <FunctionButton recording={recording} code={stacks.code[at]} />])} />
       </div>

@@ -8,14 +8,15 @@ import { useAnswer } from "../asking";
 import { counterValue, titleOfCounter, totalOf } from "../counters";
 import { functions, rowOf, type Functions } from "../functions";
 import { amount, memoryMeasure, wholeWords } from "../measure";
-import { MemoryOverview } from "../memory";
+import { MemoryOverview, Usage } from "../memory";
 import { functionName, shortName } from "../names";
 import { count, distance, microseconds, perCent, time } from "../numbers";
-import type { Finding, Recording, Summary } from "../recording";
+import { hasRanks, type Finding, type Recording, type Summary } from "../recording";
 import { Regions } from "../regions";
 import { arrangement, idle, modules, other, recordings, selected, shown as shownNumber, shownIsAfter, showRecording } from "../state";
-import { selection, titleOf, view } from "../state";
+import { ranks, selection, titleOf, view } from "../state";
 import type { ViewProps } from "../views";
+import { showOneFunction } from "./ranks";
 
 const NOTE_LOSS = 1;
 const NOTE_WORDS = ["Note", "Lost", "Not recorded", "Switched off", "Clock", "Ended", "Warning"];
@@ -37,7 +38,14 @@ const VIEW_OF: Record<string, string> = {
   "late-receiver": "ranks",
   mpi: "ranks",
   pickling: "ranks",
+  "idle-ranks": "ranks",
+  imbalance: "ranks",
+  "imbalance-all": "ranks",
+  balanced: "ranks",
+  "missing-ranks": "ranks",
 };
+/** Said of one function over the ranks. */
+const ACROSS_RANKS = new Set(["idle-ranks", "imbalance"]);
 
 function show(code: number, where = "flame"): void {
   if (!code) return;
@@ -46,12 +54,19 @@ function show(code: number, where = "flame"): void {
   view.value = where;
 }
 
+function showFinding({ topic, code }: Finding, where: string): void {
+  batch(() => {
+    if (ACROSS_RANKS.has(topic)) showOneFunction();
+    show(code, where);
+  });
+}
+
 function FindingLine({ finding, summary }: { finding: Finding; summary: Summary }): JSX.Element {
   const where = VIEW_OF[finding.topic] ?? (summary.only_lines ? "source" : "flame");
   if (finding.topic === "damage") return <>{finding.text}</>;
   if (finding.code)
     return (
-      <button type="button" title={`show it in the ${where} view`} onClick={() => show(finding.code, where)}>
+      <button type="button" title={`show it in the ${where} view`} onClick={() => showFinding(finding, where)}>
         {finding.text}
       </button>
     );
@@ -63,9 +78,20 @@ function FindingLine({ finding, summary }: { finding: Finding; summary: Summary 
   );
 }
 
-/** One that is still being made has not been closed, which is no fault of it. */
-function Findings({ summary }: { summary: Summary }): JSX.Element {
-  const found = summary.findings.filter(({ topic }) => !(summary.live && topic === "damage"));
+/** What ranks share badly comes first: they are why a run of many is looked at. Of chosen ones nothing of the kind is said. */
+function useFindings(recording: Recording): Finding[] {
+  const { findings, live } = recording.summary;
+  const asks = hasRanks(recording) && !ranks.value;
+  const request = { ask: "ranks", recording: recording.number, ...selection.value };
+  const ofRanks = useAnswer(asks ? request : null, (answer) => answer.values.findings as Finding[], [recording]);
+  const all = new Map([...(ofRanks ?? []), ...findings].map((finding) => [finding.text, finding]));
+  // One that is still being made has not been closed, which is no fault of it.
+  return [...all.values()].filter(({ topic }) => !(live && topic === "damage"));
+}
+
+function Findings({ recording }: { recording: Recording }): JSX.Element {
+  const { summary } = recording;
+  const found = useFindings(recording);
   if (!found.length) return <p>Nothing stands out.</p>;
   return (
     <ol class="findings">
@@ -140,7 +166,7 @@ function kindOf(summary: Summary): string {
 function run(recording: Recording): Fact[] {
   const { summary } = recording;
   const { meta, processes } = summary;
-  const ranks = processes.filter(({ rank }) => rank !== undefined).length;
+  const rankCount = processes.filter(({ rank }) => rank !== undefined).length;
   return [
     ["Command", meta.command ?? distinct(processes.map(({ command }) => command))],
     ["Folder", meta.folder],
@@ -148,7 +174,7 @@ function run(recording: Recording): Fact[] {
     ["Duration", durationOf(summary)],
     ["Python", meta.python ?? distinct(processes.map(({ python }) => python))],
     ["Host", meta.host ?? distinct(processes.map(({ host }) => host))],
-    ["Ranks", ranks ? count(ranks) : undefined],
+    ["Ranks", rankCount ? count(rankCount) : undefined],
     ["Processes", processes.length ? count(processes.length) : undefined],
     ["Threads", summary.threads.length ? count(summary.threads.length) : undefined],
     ["CPU", cpuWords(recording)],
@@ -159,7 +185,7 @@ function run(recording: Recording): Fact[] {
 function quality(summary: Summary): Fact[] {
   const { meta } = summary;
   return [
-    ["Recorded by", meta.sonde && meta.mode && `sonde ${meta.mode} ${meta.sonde}`],
+    ["Recorded by", meta.sonde && meta.mode && `sonde ${meta.mode === "line-memory" ? "mem --lines" : meta.mode} ${meta.sonde}`],
     ["Format", meta.sonde ? undefined : meta.mode],
     ["Holds", kindOf(summary)],
     ["Time means", meta.clock && (meta.clock === "cpu" ? "time on a CPU" : "wall-clock time")],
@@ -185,21 +211,21 @@ function damageWords({ damage, live, meta }: Summary): string {
   return `${words.join("; ")}. All that is whole is shown.`;
 }
 
-function Facts({ title, rows }: { title: string; rows: Fact[] }): JSX.Element {
+function Facts({ title, rows }: { title: string; rows: Fact[] }): JSX.Element | null {
+  const known = rows.filter(([, text]) => text);
+  if (!known.length) return null;
   return (
     <section>
       <h2>{title}</h2>
       <dl class="facts">
-        {rows
-          .filter(([, text]) => text)
-          .map(([name, text]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>
-                <bdi>{shortName(text!, 2000)}</bdi>
-              </dd>
-            </>
-          ))}
+        {known.map(([name, text]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>
+              <bdi>{shortName(text!, 2000)}</bdi>
+            </dd>
+          </>
+        ))}
       </dl>
     </section>
   );
@@ -220,6 +246,7 @@ function Top({ title, by, table, recording }: TopProps): JSX.Element | null {
   const [values, shares]: [Amounts, Shares] = by === "self" ? [table.self, table.selfShare] : [table.total, table.totalShare];
   if (!codes) return null;
   const order = Array.from(codes, (code) => rowOf.value.get(code)).filter((row) => row !== undefined && values[row] > 0) as number[];
+  if (!order.length) return null; // of lines, memory or hits alone may be known
   const largest = values[order[0]] || 1;
   return (
     <section>
@@ -324,6 +351,20 @@ function Nothing({ recording }: { recording: Recording }): JSX.Element {
   );
 }
 
+/** Of counters alone there is nothing to find but how they went. */
+function OverTime({ recording }: { recording: Recording }): JSX.Element {
+  return (
+    <>
+      <Usage recording={recording} />
+      <section class="wide">
+        <button type="button" class="framed" onClick={() => (view.value = "timeline")}>
+          Show the timeline
+        </button>
+      </section>
+    </>
+  );
+}
+
 function Damage({ summary }: { summary: Summary }): JSX.Element | null {
   const { damaged_chunks, truncated, complete } = summary.damage;
   const isWhole = !damaged_chunks && !truncated && (complete || !summary.meta.sonde);
@@ -344,22 +385,12 @@ export function Overview({ recording }: ViewProps): JSX.Element {
   return (
     <div class="overview">
       <Damage summary={summary} />
-      {onlyCounters && (
-        <section class="wide">
-          <h2>Over time</h2>
-          {[memoryWords(recording), cpuWords(recording)].filter(Boolean).map((words) => (
-            <p>{words}</p>
-          ))}
-          <button type="button" class="framed" onClick={() => (view.value = "timeline")}>
-            Show the timeline
-          </button>
-        </section>
-      )}
+      {onlyCounters && <OverTime recording={recording} />}
       {isEmpty && !onlyCounters && <Nothing recording={recording} />}
       {!isEmpty && (
         <section class="wide">
           <h2>Findings</h2>
-          <Findings summary={summary} />
+          <Findings recording={recording} />
         </section>
       )}
       <Recordings shown={recording} />

@@ -15,10 +15,10 @@ import { Tip } from "../tip";
 import type { ViewProps } from "../views";
 
 const MODES = [
-  { name: "heat", title: "Functions × ranks" },
-  { name: "bars", title: "Bars" },
-  { name: "across", title: "One function" },
-  { name: "traffic", title: "Communication" },
+  { name: "heat", title: "Functions × ranks", hint: "click a name: select it · click a cell: only that rank in all views · Esc: all ranks" },
+  { name: "bars", title: "Bars", hint: "click a part: select its function · click a rank: only it in all views · Esc: all ranks" },
+  { name: "across", title: "One function", hint: "click a rank: only it in all views · Esc: all ranks" },
+  { name: "traffic", title: "Communication", hint: "" },
 ];
 const ORDERS = [
   { name: "mean", title: "mean" },
@@ -37,11 +37,16 @@ keepChoice("ranks-order", order, ORDERS.map(({ name }) => name));
 keepChoice("ranks-self", bySelf, [false, true]);
 keepChoice("ranks-scale", isGlobal, [false, true]);
 
+/** The selected function on each rank, when the view is shown next. */
+export function showOneFunction(): void {
+  mode.value = "across";
+}
+
 function headline(ranks: RankList): string {
   const parts = [`${count(ranks.rank.length)}${ranks.expected > ranks.rank.length ? ` of ${count(ranks.expected)}` : ""} ranks`];
   const { efficiency } = ranks;
   const bad = [...ranks.problems].filter(Boolean).length;
-  if (efficiency) parts.push(time(efficiency.wall_ns));
+  if (efficiency) parts.push(`${time(efficiency.wall_ns)} from start to end`);
   if (efficiency) parts.push(`load balance ${perCent(efficiency.load_balance)}`);
   if (efficiency?.communication != null) parts.push(`communication ${perCent(efficiency.communication)}`);
   if (efficiency?.parallel != null) parts.push(`parallel efficiency ${perCent(efficiency.parallel)}`);
@@ -86,6 +91,7 @@ function Choices(): JSX.Element {
 export function Ranks({ recording }: ViewProps): JSX.Element | null {
   const current = shownRecording.value ?? recording;
   const ranks = useAnswer({ ask: "ranks", recording: current.number, ...selection.value }, decodeRanks, [current]);
+  const hint = MODES.find(({ name }) => name === mode.value)?.hint;
   if (!ranks) return null;
   if (!ranks.rank.length)
     return <p class="hint empty">No process of this recording is a rank of a parallel run. mpirun -n 4 sonde record x.py makes one file for each rank; sonde view of their folder shows them beside each other.</p>;
@@ -97,6 +103,7 @@ export function Ranks({ recording }: ViewProps): JSX.Element | null {
       {mode.value === "bars" && <Bars recording={current} ranks={ranks} />}
       {mode.value === "across" && <Across recording={current} bySelf={bySelf.value} rankCount={ranks.rank.length} />}
       {mode.value === "traffic" && <Communication recording={current} ranks={ranks} />}
+      {hint && <p class="status">{hint}</p>}
       <Tip />
     </div>
   );
