@@ -26,6 +26,10 @@ export class MessageLines {
   /** More were sent in the window than are drawn. */
   hidden = 0;
 
+  get count(): number {
+    return this.known?.from.length ?? 0;
+  }
+
   forget(): void {
     this.known = null;
   }

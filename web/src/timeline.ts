@@ -10,10 +10,13 @@ import type { Recording } from "./recording";
 import { Rectangles } from "./rectangles";
 import { background, MONOSPACED } from "./stacks";
 import { dark } from "./state";
-import { KINDS, readingAt, toggle, tracksOf, type Place, type Reading, type Track } from "./tracks";
+import { fitCharts, KINDS, readingAt, toggle, tracksOf, type Place, type Reading, type Track } from "./tracks";
 
 /** How much more than the window is asked for, on both sides. */
 const MARGIN = 0.5;
+
+/** More than these are drawn paler: what lies below them is to be seen. */
+const FEW_MESSAGES = 60;
 
 export interface TimelineOptions {
   recording: Recording;
@@ -26,6 +29,8 @@ export interface TimelineOptions {
   onRange(range: [number, number]): void;
   /** Tracks have moved or changed their height. */
   onLayout(placed: Placed[]): void;
+  /** So many messages of the window are not drawn. */
+  onMessages(hidden: number): void;
   onFail(error: Error): void;
   range(): [number, number] | null;
 }
@@ -123,6 +128,7 @@ export class Timeline {
   }
 
   update(): void {
+    fitCharts(this.tracks, this.canvas.clientHeight - AXIS);
     this.options.onLayout(this.placed());
     cancelAnimationFrame(this.drawAsked);
     this.drawAsked = requestAnimationFrame(() => this.draw());
@@ -176,7 +182,8 @@ export class Timeline {
     if (!this.messages) return;
     const places = this.middles();
     const size = { width: this.canvas.clientWidth, height: this.canvas.clientHeight, scale: this.canvas.width / this.canvas.clientWidth };
-    const color = dark.peek() ? "rgb(255 220 120 / 0.8)" : "rgb(150 40 60 / 0.75)";
+    const strength = this.messages.count > FEW_MESSAGES ? 0.35 : 0.8;
+    const color = dark.peek() ? `rgb(255 220 120 / ${strength})` : `rgb(150 40 60 / ${strength})`;
     this.messages.draw(this.rectangles.context, this.camera.window, size, (thread) => places.get(thread), color);
   }
 
@@ -190,6 +197,7 @@ export class Timeline {
     const window = { ...this.camera.window };
     const { messages } = this;
     messages!.take(await this.options.ask(messages!.request(window)), window);
+    if (!this.isClosed) this.options.onMessages(messages!.hidden);
     cancelAnimationFrame(this.drawAsked);
     this.drawAsked = requestAnimationFrame(() => this.draw());
   }

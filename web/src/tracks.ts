@@ -21,6 +21,8 @@ export interface Track {
   process: number;
   thread: number;
   counter: (Counter & Figures) | null;
+  /** Of a counter's picture, in CSS pixels. */
+  chart: number;
   /** Levels that are shown at most, and those that have been seen: a track that shrank while moving would be restless. */
   limit: number;
   levels: number;
@@ -92,6 +94,7 @@ const LANE = 12;
 const ROW = 16;
 const GAP = 6;
 const CHART = 40;
+const TALL_CHART = 160;
 /** Of a counter's picture: the line along its upper end, in CSS pixels. */
 const EDGE = 1.5;
 const FEW_LEVELS = 4;
@@ -235,7 +238,7 @@ function extentBetween({ from, to, least, most }: Values, begin: number, end: nu
 
 /** An area up to the smallest value of each pixel, and a line from there to the largest: no peak is too short to be seen. */
 function drawValues(track: Track, { rectangles, window, top, tones }: Place): void {
-  const { values, counter } = track;
+  const { values, counter, chart } = track;
   if (!values || !counter) return;
   const isTime = counter.unit === "ns";
   const [area, edge] = isTime ? [tones.cpu, tones.cpuEdge] : [tones.level, tones.levelEdge];
@@ -244,8 +247,8 @@ function drawValues(track: Track, { rectangles, window, top, tones }: Place): vo
   for (let x = 0; x < rectangles.columns; x++) {
     const found = extentBetween(values, window.from + x * perPixel, window.from + (x + 1) * perPixel);
     if (!found) continue;
-    rectangles.bar(x, top, CHART, Math.max(found[1] / ceiling, EDGE / CHART), edge);
-    rectangles.bar(x, top, CHART, Math.max(0, found[0] / ceiling - EDGE / CHART), area);
+    rectangles.bar(x, top, chart, Math.max(found[1] / ceiling, EDGE / chart), edge);
+    rectangles.bar(x, top, chart, Math.max(0, found[0] / ceiling - EDGE / chart), area);
   }
 }
 
@@ -275,7 +278,7 @@ export const KINDS: Record<KindName, Kind> = {
     band: () => null,
   },
   counter: {
-    height: () => CHART + GAP,
+    height: ({ chart }) => chart + GAP,
     asks: true,
     requests: ({ counter }, { from, to }, columns) => [
       {
@@ -349,13 +352,11 @@ export const KINDS: Record<KindName, Kind> = {
   },
 };
 
-function processTrack(process: Process): Track {
-  const rank = process.rank === undefined ? "" : `rank ${process.rank} · `;
-  return {
-    ...blank("process", process.id, 0),
-    title: `${rank}${process.pid || process.parent ? `process ${process.pid}` : "program"}`,
-    detail: [process.command, process.host].filter(Boolean).join(" · "),
-  };
+/** A rank's number says more than the system's. */
+function processTrack({ id, rank, pid, parent, command, host }: Process): Track {
+  const process = pid || parent ? `process ${pid}` : "program";
+  const words = rank === undefined ? [process] : [`rank ${rank}`, process];
+  return { ...blank("process", id, 0), title: words[0], detail: [...words.slice(1), command, host].filter(Boolean).join(" · ") };
 }
 
 function blank(kind: KindName, process: number, thread: number): Track {
@@ -363,6 +364,7 @@ function blank(kind: KindName, process: number, thread: number): Track {
     kind,
     key: `${kind} ${thread || process}`,
     counter: null,
+    chart: CHART,
     values: null,
     title: "",
     detail: "",
@@ -385,6 +387,16 @@ function counterTrack(counter: Counter & Figures): Track {
     title: titleOfCounter(counter),
     detail: `highest ${counterValue(counter, counter.most)}, mean ${counterValue(counter, counter.mean)}: ${meaningOfCounter(counter)}`,
   };
+}
+
+/** Where there is nothing but counters, they share the height. Beside tracks that grow as more is known of them they stay as
+ *  they are, or all would be restless. */
+export function fitCharts(tracks: Track[], height: number): void {
+  const charts = tracks.filter(({ counter }) => counter);
+  if (!charts.length || tracks.some(({ kind, counter }) => !counter && kind !== "process")) return;
+  const heads = (tracks.length - charts.length) * HEAD;
+  const share = (height - heads) / charts.length - GAP;
+  for (const track of charts) track.chart = Math.floor(Math.max(CHART, Math.min(TALL_CHART, share)));
 }
 
 const FEW_THREADS = 4;

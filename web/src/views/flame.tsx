@@ -227,7 +227,7 @@ function Tree({ recording, name }: { recording: Recording; name: string }): JSX.
   return (
     <>
       {stacks.estimated && (
-        <p class="hint">Call paths are estimated: the file knows only who called whom, not from where.</p>
+        <p class="hint note">Call paths are estimated: the file knows only who called whom, not from where.</p>
       )}
       <Canvas
         recording={recording}

@@ -110,7 +110,7 @@ function FileChoice({ recording, files, shown }: { recording: Recording; files: 
           {!shown && <option value={0}>choose one</option>}
           {files.slice(0, 2000).map(({ id, path, share }) => (
             <option value={id}>
-              {perCent(share)} {path.slice(-120)}
+              {Number.isNaN(share) ? "" : perCent(share)} {path.slice(-120)}
             </option>
           ))}
         </select>
@@ -286,11 +286,18 @@ function numbersOf(lines: Lines, source: SourceText | null): Uint32Array {
   );
 }
 
-function Note({ hasText, hasLines }: { hasText: boolean; hasLines: boolean }): JSX.Element | null {
+interface NoteProps {
+  hasText: boolean;
+  hasLines: boolean;
+  /** It was recorded by sonde, which can be asked to keep text; other programs' files never have any. */
+  isOwn: boolean;
+}
+
+function Note({ hasText, hasLines, isOwn }: NoteProps): JSX.Element | null {
   if (hasText && hasLines) return null;
   return (
     <p class="hint note">
-      {!hasText && "The recording has no text of this file: record with --embed-source=yes to see it here. "}
+      {!hasText && (isOwn ? "The recording has no text of this file: record with --embed-source=yes to see it here. " : "Files of other programs hold no source text. ")}
       {!hasLines && "Calls were recorded, not lines: figures stand where functions begin. sonde record and sonde line know lines."}
     </p>
   );
@@ -331,7 +338,7 @@ function Shown({ recording, row, table }: { recording: Recording; row: FileRow; 
   if (!lines) return null;
   return (
     <>
-      <Note hasText={source !== null} hasLines={hasLines} />
+      <Note hasText={source !== null} hasLines={hasLines} isOwn={!!recording.summary.meta.sonde} />
       <div class="listing">
         <div class={timed ? "code timed" : "code"} role="table" aria-label={row.path.slice(-200)}>
           <div class="row heads" role="row">
@@ -369,7 +376,7 @@ export function Source({ recording }: ViewProps): JSX.Element | null {
     <div class="source">
       <FileChoice recording={recording} files={files} shown={row} />
       {row ? <Shown key={row.id} recording={recording} row={row} table={table} /> : <p class="hint empty">{whyNot(recording, files)}</p>}
-      <p class="status">↑ ↓: lines · t: amounts or per cent · {`of ${wholeWords(table.whole)}`}</p>
+      <p class="status">↑ ↓: lines{table.whole > 0 && ` · t: amounts or per cent · of ${wholeWords(table.whole)}`}</p>
     </div>
   );
 }

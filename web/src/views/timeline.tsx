@@ -1,5 +1,6 @@
 // Threads as tracks on one axis of time: what each of them did, as it happened.
 
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -16,6 +17,9 @@ import { toSight, useSight } from "../sight";
 import { showTip, Tip } from "../tip";
 import { crowd, isOpen, regionName, type Reading, type Track } from "../tracks";
 import type { ViewProps } from "../views";
+
+/** Messages in sight that are too many to be drawn. */
+const messagesHidden = signal(0);
 
 function describeReading({ summary }: Recording, { counter, from, least, most }: Reading, event: MouseEvent): void {
   const figures: [string, string][] = [
@@ -72,6 +76,8 @@ function choose(recording: Recording, found: Found | null): void {
   else if (found?.track.kind !== "mark") selected.value = found ? found.code : 0;
 }
 
+const TWO_LINES = 30;
+
 interface NameProps {
   placed: Placed;
   onToggle(track: Track): void;
@@ -82,7 +88,7 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
   if (track.kind === "process")
     return (
       <div class="name process" style={style} title={track.detail}>
-        <b>{track.title}</b> {track.detail}
+        <b>{track.title}</b> <span>{track.detail.replace(/(^|· )\S*\//, "$1")}</span>
       </div>
     );
   if (track.counter)
@@ -95,7 +101,7 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
     );
   if (track.kind === "region" || track.kind === "mark")
     return (
-      <div class="name region" style={style} title={track.kind === "mark" ? "instants that the program marked" : "named parts of the program"}>
+      <div class={`name region${height < TWO_LINES ? " low" : ""}`} style={style} title={track.kind === "mark" ? "instants that the program marked" : "named parts of the program"}>
         <b>{track.title}</b>
         {track.detail && <small>{track.detail}</small>}
       </div>
@@ -155,6 +161,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
         setPlaced(now);
         moved();
       },
+      onMessages: (hidden) => (messagesHidden.value = hidden),
       onFail: (error) => (problem.value = error.message),
       range: () => range.peek(),
     }));
@@ -164,6 +171,7 @@ function Drawn({ recording, whole }: { recording: Recording; whole: [number, num
     return () => {
       off();
       made.close();
+      messagesHidden.value = 0;
       showTip(null);
       release();
     };
@@ -204,7 +212,9 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
       <Drawn recording={current} whole={[begin_ns, end_ns]} />
       <p class="status">
         {current.summary.timed || current.summary.only_counters ? "" : "what functions took was added up and has no times · "}
-        wheel: zoom · drag: move · shift-drag or drag on the axis: select a range · click: select · double click: zoom to it · i: idle time, too
+        wheel: zoom · drag: move · shift-drag or drag on the axis: select a range
+        {current.summary.timed && " · click: select · double click: zoom to it · i: idle time, too"}
+        {messagesHidden.value > 0 && ` · ${count(messagesHidden.value)} shorter messages are not drawn: zoom in`}
       </p>
     </div>
   );
