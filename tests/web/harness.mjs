@@ -11,6 +11,7 @@ import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const INPUTS = join(ROOT, "tests/golden/inputs");
+const WAIT_MS = 60_000; // what has not come by then does not come; a busy machine may take half of it
 const BROWSERS = [process.env.SONDE_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 export const tests = [];
@@ -32,7 +33,7 @@ export function assertShown(text, expected, message) {
 
 /** Waits until `check` gives something true. */
 export async function until(check, words) {
-  for (const end = performance.now() + 30_000; performance.now() < end; ) {
+  for (const end = performance.now() + WAIT_MS; performance.now() < end; ) {
     const found = await check();
     if (found) return found;
     await new Promise((done) => setTimeout(done, 100));
@@ -131,7 +132,7 @@ export class Harness {
     if (!network) await made.setOffline(true);
     await made.addInitScript(countPending);
     const page = await made.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(WAIT_MS);
     const faults = [];
     this.watch(page, faults, network ? new URL(address).origin : null);
     this.opened.push({ page, made, faults });
@@ -146,6 +147,7 @@ export class Harness {
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) faults.push(`console: ${message.text()}`);
     });
+    page.on("crash", () => faults.push("the page's process ended"));
     page.on("pageerror", (error) => faults.push(`thrown: ${error.stack}`));
     page.on("dialog", (dialog) => {
       faults.push(`dialog: ${dialog.message()}`);
@@ -172,10 +174,11 @@ export class Harness {
     for (const child of this.started.splice(0)) child.kill();
   }
 
+  /** After a failure: says what the pages did wrong and what they show. */
   async abandon() {
     this.endStarted();
-    for (const { made, faults } of this.opened.splice(0)) {
-      for (const fault of faults) console.log(`    ${fault}`);
+    for (const { page, made, faults } of this.opened.splice(0)) {
+      for (const fault of [...faults, await shown(page)]) console.log(`    ${fault}`);
       await made.close().catch(() => {});
     }
   }
@@ -183,6 +186,14 @@ export class Harness {
   faultsOf(page) {
     return this.opened.find((one) => one.page === page).faults;
   }
+}
+
+/** Where a page is and the first words on it, or that it does not answer: then it hangs. */
+async function shown(page) {
+  const words = page.locator("body").innerText({ timeout: 5_000 }).catch((error) => error.message);
+  const late = new Promise((done) => setTimeout(done, 5_000, "does not answer"));
+  const text = (await Promise.race([words, late])).replaceAll(/\s+/g, " ").slice(0, 300);
+  return `${page.url().replace(/.*\//, "")}: ${text}`;
 }
 
 /** Counts, in the page, the frames and the short waits that it has asked for: effects, motions, redraws, what rests first. */
