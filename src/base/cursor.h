@@ -34,7 +34,7 @@ uint8_t cursor_get_u8(struct cursor *cursor);
 uint16_t cursor_get_u16(struct cursor *cursor);
 uint32_t cursor_get_u32(struct cursor *cursor);
 uint64_t cursor_get_u64(struct cursor *cursor);
-/* One that is not of a single byte. */
+/* For cursor_get_varint. */
 uint64_t cursor_get_long_varint(struct cursor *cursor);
 int64_t cursor_get_signed(struct cursor *cursor);
 /* A varint that must be at most `max`; a larger one is a failure. */
@@ -42,12 +42,15 @@ uint64_t cursor_get_varint_max(struct cursor *cursor, uint64_t max);
 /* Counted bytes (varint size, then the bytes) as a cursor of their own. */
 struct cursor cursor_get_counted(struct cursor *cursor);
 
-/* LEB128, at most 10 bytes. Recordings are made of these: nearly all the time that reading takes is here. */
+/* LEB128, at most 10 bytes. Recordings are made of these, mostly of one or two bytes, and reading takes its time here. */
 static inline uint64_t cursor_get_varint(struct cursor *cursor)
 {
-    if (!cursor->failed && cursor->at < cursor->end && *cursor->at < 0x80)
-        return *cursor->at++;
-    return cursor_get_long_varint(cursor);
+    const uint8_t *at = cursor->at;
+    if (cursor->failed || cursor_left(cursor) < 2 || (at[0] & at[1]) >= 0x80)
+        return cursor_get_long_varint(cursor);
+    bool is_long = at[0] >= 0x80;
+    cursor->at = at + 1 + is_long;
+    return is_long ? (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7 : at[0];
 }
 
 #endif

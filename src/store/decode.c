@@ -321,29 +321,23 @@ static uint64_t unzigzag(uint64_t value)
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* What a column says, once it was read. False when it cannot be. */
+/* What a column says, once it was read; the most common letters first. False when it cannot be. */
 static bool resolve(struct decode *decode, struct rows *rows, unsigned column, char letter, uint64_t *value)
 {
-    switch (letter) {
-    case 'u':
+    if (letter == 'u')
         return true;
-    case 'z':
-        *value = unzigzag(*value);
-        return true;
-    case 't':
-        *value = rows->previous[column] += unzigzag(*value);
-        return true;
-    case 'd':
-        *value = rows->previous[column] += unzigzag(*value);
+    if (letter == 'w')
         return *value <= RECORD_ID_MAX;
-    case 's':
-        if (*value > RECORD_ID_MAX)
-            return false;
-        *value = own_string(decode, *value);
-        return true;
-    default:
-        return *value <= RECORD_ID_MAX;
+    if (letter == 's') {
+        bool good = *value <= RECORD_ID_MAX;
+        *value = good ? own_string(decode, *value) : 0;
+        return good;
     }
+    *value = unzigzag(*value);
+    if (letter == 'z')
+        return true;
+    *value = rows->previous[column] += *value;
+    return letter == 't' || *value <= RECORD_ID_MAX;
 }
 
 static enum outcome read_row(struct decode *decode, const struct table *table, struct rows *rows)

@@ -64,6 +64,35 @@ uint32_t writer_code(struct writer *writer, const struct code *code)
     return id;
 }
 
+static bool is_node(const struct writer *writer, uint32_t id, const struct node *node)
+{
+    return id && id < writer->known.nodes_count && memcmp(&writer->known.nodes[id], node, sizeof *node) == 0;
+}
+
+static uint32_t find_expected_node(const struct writer *writer, const struct node *node)
+{
+    if (is_node(writer, writer->next_nodes[0], node))
+        return writer->next_nodes[0];
+    return is_node(writer, writer->next_nodes[1], node) ? writer->next_nodes[1] : MAP_NONE;
+}
+
+static void expect_node_behind(struct writer *writer, uint32_t id)
+{
+    if (id != writer->next_nodes[0])
+        writer->next_nodes[1] = writer->next_nodes[0];
+    writer->next_nodes[0] = id + 1;
+}
+
+/* `key` receives where it is, or belongs. */
+static uint32_t find_node(const struct writer *writer, const struct node *node, uint64_t *key)
+{
+    uint32_t id;
+    *key = map_hash_bytes(node, sizeof *node);
+    while ((id = map_get(&writer->nodes, *key)) != MAP_NONE && !is_node(writer, id, node))
+        ++*key;
+    return id;
+}
+
 uint32_t writer_node(struct writer *writer, const struct node *node)
 {
     if (writer_tables_failed(writer) ||
@@ -71,15 +100,11 @@ uint32_t writer_node(struct writer *writer, const struct node *node)
         !writer_tables_knows(writer, "code", node->code, writer->known.codes_count))
         return 0;
     uint64_t key = 0;
-    uint32_t id = writer->next_node;
-    if (!id || id >= writer->known.nodes_count || memcmp(&writer->known.nodes[id], node, sizeof *node) != 0) {
-        key = map_hash_bytes(node, sizeof *node);
-        while ((id = map_get(&writer->nodes, key)) != MAP_NONE &&
-               memcmp(&writer->known.nodes[id], node, sizeof *node) != 0)
-            key++;
-    }
+    uint32_t id = find_expected_node(writer, node);
+    if (id == MAP_NONE)
+        id = find_node(writer, node, &key);
     if (id != MAP_NONE) {
-        writer->next_node = id + 1;
+        expect_node_behind(writer, id);
         return id;
     }
     id = recording_add_node(&writer->known, node);

@@ -20,16 +20,17 @@ struct writer {
     struct thread_owners threads;
     struct map met_threads, met_by; /* process and tid → the latest such thread, bits of who has met it */
     struct map codes, nodes;        /* hash of the definition → id */
-    uint32_t next_code, next_node; /* of files of equal programs the next is mostly the one behind the last */
-    struct map modules;            /* (path, build id) → id */
-    struct map addresses;          /* hash of (module, offset) → row */
-    struct map counters;           /* hash of the definition → id */
-    struct map regions;            /* likewise */
-    struct map communicators;      /* likewise */
-    uint32_t logged_node;          /* of the last allocation that was logged */
-    bool has_line_events;          /* calls have a column for lines until the next flush */
-    struct map named;              /* code → row of what its symbol says */
-    struct map inlinings;          /* hash of what the symbol says → row of it */
+    /* Of files of equal programs the next is mostly the one behind the last, or goes on where the order was left before. */
+    uint32_t next_code, next_nodes[2];
+    struct map modules;       /* (path, build id) → id */
+    struct map addresses;     /* hash of (module, offset) → row */
+    struct map counters;      /* hash of the definition → id */
+    struct map regions;       /* likewise */
+    struct map communicators; /* likewise */
+    uint32_t logged_node;     /* of the last allocation that was logged */
+    bool has_line_events;     /* calls have a column for lines until the next flush */
+    struct map named;         /* code → row of what its symbol says */
+    struct map inlinings;     /* hash of what the symbol says → row of it */
 };
 
 /* 0, which is no id, and false. */
