@@ -1,26 +1,20 @@
 #include "collect/agent/mpi_collectives.h"
 
-#include "collect/agent/mpi_call.h"
 #include "collect/agent/mpi_communicators.h"
-#include "collect/agent/mpi_requests.h"
+#include "collect/agent/mpi_made.h"
+#include "collect/agent/mpi_pending.h"
 
 struct amounts {
     uint64_t sent_bytes, received_bytes;
 };
-
-static uint64_t bytes_of(const struct mpi_made *made, unsigned count_at, unsigned type_at)
-{
-    int64_t count = mpi_call_count(made, count_at);
-    return count > 0 ? (uint64_t)count * mpi_call_type_bytes(made, type_at) : 0;
-}
 
 /* A count for each rank, one type. */
 static uint64_t sum_of(const struct mpi_made *made, unsigned counts_at, unsigned type_at, uint32_t ranks)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < ranks; i++)
-        sum += mpi_call_count_of(made, counts_at, i);
-    return sum > 0 ? (uint64_t)sum * mpi_call_type_bytes(made, type_at) : 0;
+        sum += mpi_made_count_of(made, counts_at, i);
+    return sum > 0 ? (uint64_t)sum * mpi_made_type_bytes(made, type_at) : 0;
 }
 
 /* A count and a type for each rank. */
@@ -30,8 +24,8 @@ static uint64_t sum_of_types(const struct mpi_made *made, unsigned counts_at, un
     uint64_t sum = 0;
     for (uint32_t i = 0; i < ranks; i++) {
         int size = 0;
-        mpi_binding.Type_size(mpi_call_handle_at(made, types_at, i, mpi_binding.type_of), (mpi_word)&size);
-        sum += (uint64_t)mpi_call_count_of(made, counts_at, i) * (uint64_t)size;
+        mpi_binding.Type_size(mpi_made_handle_at(made, types_at, i, mpi_binding.type_of), (mpi_word)&size);
+        sum += (uint64_t)mpi_made_count_of(made, counts_at, i) * (uint64_t)size;
     }
     return sum;
 }
@@ -43,31 +37,31 @@ static struct amounts measure_rooted(const struct mpi_made *made, uint32_t ranks
     bool in_place = false;
     switch (made->row->form) {
     case MPI_FORM_BCAST:
-        *(own ? &amounts.sent_bytes : &amounts.received_bytes) = bytes_of(made, 1, 2);
+        *(own ? &amounts.sent_bytes : &amounts.received_bytes) = mpi_made_bytes(made, 1, 2);
         break;
     case MPI_FORM_REDUCE:
-        amounts.sent_bytes = bytes_of(made, 2, 3);
+        amounts.sent_bytes = mpi_made_bytes(made, 2, 3);
         amounts.received_bytes = own ? amounts.sent_bytes : 0;
         break;
     case MPI_FORM_GATHER:
-        in_place = mpi_call_is_in_place(made, 0);
-        amounts.received_bytes = own ? bytes_of(made, 4, 5) * ranks : 0;
-        amounts.sent_bytes = in_place ? bytes_of(made, 4, 5) : bytes_of(made, 1, 2);
+        in_place = mpi_made_is_in_place(made, 0);
+        amounts.received_bytes = own ? mpi_made_bytes(made, 4, 5) * ranks : 0;
+        amounts.sent_bytes = in_place ? mpi_made_bytes(made, 4, 5) : mpi_made_bytes(made, 1, 2);
         break;
     case MPI_FORM_GATHERV:
-        in_place = mpi_call_is_in_place(made, 0);
+        in_place = mpi_made_is_in_place(made, 0);
         amounts.received_bytes = own ? sum_of(made, 4, 6, ranks) : 0;
-        amounts.sent_bytes = in_place ? 0 : bytes_of(made, 1, 2);
+        amounts.sent_bytes = in_place ? 0 : mpi_made_bytes(made, 1, 2);
         break;
     case MPI_FORM_SCATTER:
-        in_place = mpi_call_is_in_place(made, 3);
-        amounts.sent_bytes = own ? bytes_of(made, 1, 2) * ranks : 0;
-        amounts.received_bytes = in_place ? bytes_of(made, 1, 2) : bytes_of(made, 4, 5);
+        in_place = mpi_made_is_in_place(made, 3);
+        amounts.sent_bytes = own ? mpi_made_bytes(made, 1, 2) * ranks : 0;
+        amounts.received_bytes = in_place ? mpi_made_bytes(made, 1, 2) : mpi_made_bytes(made, 4, 5);
         break;
     default: /* SCATTERV */
-        in_place = mpi_call_is_in_place(made, 4);
+        in_place = mpi_made_is_in_place(made, 4);
         amounts.sent_bytes = own ? sum_of(made, 1, 3, ranks) : 0;
-        amounts.received_bytes = in_place ? 0 : bytes_of(made, 5, 6);
+        amounts.received_bytes = in_place ? 0 : mpi_made_bytes(made, 5, 6);
     }
     return amounts;
 }
@@ -76,33 +70,33 @@ static struct amounts measure_all(const struct mpi_made *made, const struct mpi_
                                   uint32_t ranks)
 {
     struct amounts amounts = {0};
-    bool in_place = made->row->form != MPI_FORM_BARRIER && mpi_call_is_in_place(made, 0);
+    bool in_place = made->row->form != MPI_FORM_BARRIER && mpi_made_is_in_place(made, 0);
     switch (made->row->form) {
     case MPI_FORM_ALLREDUCE:
-        amounts.sent_bytes = amounts.received_bytes = bytes_of(made, 2, 3);
+        amounts.sent_bytes = amounts.received_bytes = mpi_made_bytes(made, 2, 3);
         break;
     case MPI_FORM_REDUCE_SPLIT:
         amounts.sent_bytes = sum_of(made, 2, 3, communicator->size);
         amounts.received_bytes =
-            (uint64_t)mpi_call_count_of(made, 2, communicator->rank) * mpi_call_type_bytes(made, 3);
+            (uint64_t)mpi_made_count_of(made, 2, communicator->rank) * mpi_made_type_bytes(made, 3);
         break;
     case MPI_FORM_REDUCE_BLOCK:
-        amounts.received_bytes = bytes_of(made, 2, 3);
+        amounts.received_bytes = mpi_made_bytes(made, 2, 3);
         amounts.sent_bytes = amounts.received_bytes * communicator->size;
         break;
     case MPI_FORM_ALLGATHER:
-        amounts.received_bytes = bytes_of(made, 4, 5) * ranks;
-        amounts.sent_bytes = in_place ? bytes_of(made, 4, 5) : bytes_of(made, 1, 2);
+        amounts.received_bytes = mpi_made_bytes(made, 4, 5) * ranks;
+        amounts.sent_bytes = in_place ? mpi_made_bytes(made, 4, 5) : mpi_made_bytes(made, 1, 2);
         break;
     case MPI_FORM_ALLGATHERV:
         amounts.received_bytes = sum_of(made, 4, 6, ranks);
         amounts.sent_bytes =
-            in_place ? (uint64_t)mpi_call_count_of(made, 4, communicator->rank) * mpi_call_type_bytes(made, 6)
-                     : bytes_of(made, 1, 2);
+            in_place ? (uint64_t)mpi_made_count_of(made, 4, communicator->rank) * mpi_made_type_bytes(made, 6)
+                     : mpi_made_bytes(made, 1, 2);
         break;
     case MPI_FORM_ALLTOALL:
-        amounts.received_bytes = bytes_of(made, 4, 5) * ranks;
-        amounts.sent_bytes = in_place ? amounts.received_bytes : bytes_of(made, 1, 2) * ranks;
+        amounts.received_bytes = mpi_made_bytes(made, 4, 5) * ranks;
+        amounts.sent_bytes = in_place ? amounts.received_bytes : mpi_made_bytes(made, 1, 2) * ranks;
         break;
     case MPI_FORM_ALLTOALLV:
         amounts.received_bytes = sum_of(made, 5, 7, ranks);
@@ -162,31 +156,26 @@ static uint32_t find_root(const struct mpi_communicator *communicator, int root,
 void mpi_collectives_after(struct mpi_made *made)
 {
     struct place place = places_of(made->row->form);
-    struct mpi_communicator *communicator = mpi_call_communicator(made, place.communicator);
-    struct mpi_event event = {.call = made->row->call,
-                              .kind = MPI_EVENT_COLLECTIVE,
-                              .peer = MPI_TRACKER_NOBODY,
-                              .start_ticks = made->start_ticks,
-                              .end_ticks = made->end_ticks,
-                              .posted_ticks = made->start_ticks};
+    struct mpi_communicator *communicator = mpi_made_communicator(made, place.communicator);
+    struct mpi_event event = mpi_made_event(made, MPI_EVENT_COLLECTIVE);
     struct amounts amounts = {0};
     bool own = false;
     if (communicator) {
         event.communicator = communicator->row;
         event.number = __atomic_fetch_add(&communicator->collectives, 1, __ATOMIC_RELAXED);
         if (place.root != NO_ROOT)
-            event.peer = find_root(communicator, mpi_call_number(made, place.root), &own);
+            event.peer = find_root(communicator, mpi_made_number(made, place.root), &own);
         amounts = place.root != NO_ROOT ? measure_rooted(made, communicator->peers.count, own)
                                         : measure_all(made, communicator, communicator->peers.count);
     }
     const struct mpi_tally tally = {event.call, event.communicator, MPI_TRACKER_NOBODY, amounts.sent_bytes,
                                     amounts.received_bytes};
-    mpi_tracker_count(made->thread, &tally, mpi_call_ticks(made));
+    mpi_tracker_count(made->thread, &tally, mpi_made_ticks(made));
     event.node = mpi_tracker_node(made->thread);
     event.sent_bytes = amounts.sent_bytes;
     event.received_bytes = amounts.received_bytes;
     if (made->key)
-        mpi_call_post(made, &event, communicator);
+        mpi_pending_post(made, &event, communicator);
     else
         mpi_tracker_tell(made->thread, &event);
 }
