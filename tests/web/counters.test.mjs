@@ -79,9 +79,10 @@ function filled(page, title, ...shares) {
     const canvas = document.querySelector("main canvas");
     const [row, picture] = [name.getBoundingClientRect(), canvas.getBoundingClientRect()];
     const scale = canvas.width / picture.width;
-    const { data } = canvas.getContext("2d").getImageData(0, Math.round((row.top - picture.top) * scale), canvas.width, 40 * scale);
+    const height = (row.height - 6) * scale; // below it is a gap
+    const { data } = canvas.getContext("2d").getImageData(0, Math.round((row.top - picture.top) * scale), canvas.width, height);
     return shares.map((share) => {
-      const start = 4 * canvas.width * Math.round(40 * scale * (1 - share));
+      const start = 4 * canvas.width * Math.round(height * (1 - share));
       let count = 0;
       for (let i = start; i < start + 4 * canvas.width; i += 4) count += data[i + 1] > data[i] + 10 && data[i + 1] > data[i + 2] + 10;
       return count;

@@ -66,7 +66,6 @@ function Search(): JSX.Element {
         value={search.value}
         onInput={(event) => (search.value = event.currentTarget.value)}
       />
-      <output>{foundWords.value}</output>
     </div>
   );
 }
@@ -93,6 +92,7 @@ function Heading(): JSX.Element {
       <Title shown={shown} />
       <span class="facts">{shown ? headline(shown.summary) : ""}</span>
       <span class="space" />
+      <output>{shown && foundWords.value}</output>
       {shown && engine.value?.canOpen && (
         <button type="button" class="framed" title="other recordings in place of what is shown, two to compare them; files can be dropped anywhere, too" onClick={() => chooser.current?.click()}>
           open

@@ -297,11 +297,16 @@ function courseWords(course: Course | null, at: number): string {
   return Number.isNaN(most) || most === undefined ? "" : `, ${titleOfCounter(course.counter)} ${counterRange(course.counter, least, most)}`;
 }
 
+/** Other programs' files do not tell, and some Pythons have none. */
+function knowsGil({ gil }: Activity): boolean {
+  return gil.some((share) => share > 0);
+}
+
 function activityWords(shown: Activity, at: number): string {
   const columns = shown.running.length;
   const column = Math.floor(((at - shown.begin) / (shown.end - shown.begin)) * columns);
   const running = (shown.running[column] ?? 0).toFixed(1);
-  return `, ${running} running, ${(shown.gil[column] ?? 0).toFixed(1)} with the GIL`;
+  return `, ${running} running${knowsGil(shown) ? `, ${(shown.gil[column] ?? 0).toFixed(1)} with the GIL` : ""}`;
 }
 
 /** What the mouse is on, what is selected, or what the tones mean. */
@@ -326,7 +331,7 @@ function Legend({ shown }: { shown: Shown }): JSX.Element {
         <>
           <b>{`${ceiling(threads)} ${ceiling(threads) > 1 ? "threads" : "thread"}`}</b>
           <span class="tone running">running</span>
-          <span class="tone gil">with the GIL</span>
+          {knowsGil(threads) && <span class="tone gil">with the GIL</span>}
         </>
       )}
       {!threads && cpus && (
