@@ -66,9 +66,9 @@ def merge_sizes(parts, folder, rounds):
     return rows
 
 
-def merge_together(part, result, folder, processes, rounds):
-    """Whether all results were the same."""
-    print(f"\n{'':10}{'processes':>10}{'seconds':>10}{'MiB each':>10}   the same file")
+def merge_together(part, result, alone, folder, processes, rounds):
+    """Whether all results were the same. `alone` is how long one process takes without MPI."""
+    print(f"\n{'':10}{'processes':>10}{'seconds':>10}{'of alone':>10}{'MiB each':>10}   the same file")
     same = True
     for name, words in LAUNCHERS.items():
         if not shutil.which(words[0]):
@@ -80,7 +80,10 @@ def merge_together(part, result, folder, processes, rounds):
             seconds, mebibytes = best(command, rounds)
             equal = filecmp.cmp(output, result, shallow=False)
             same = same and equal
-            print(f"{name:10}{count:10}{seconds:10.2f}{mebibytes:10.1f}   {'yes' if equal else 'NO'}")
+            print(
+                f"{name:10}{count:10}{seconds:10.2f}{seconds / alone:10.2f}{mebibytes:10.1f}   "
+                f"{'yes' if equal else 'NO'}"
+            )
     return same
 
 
@@ -138,7 +141,8 @@ def main():
         rows = merge_sizes(parts, folder, options.rounds)
         largest = max(options.ranks)
         result = folder / f"{largest}.sonde"
-        same = merge_together(parts[largest], result, folder, options.processes, options.rounds)
+        alone = rows[-1][0] * largest
+        same = merge_together(parts[largest], result, alone, folder, options.processes, options.rounds)
         look(result, folder / "totals.sonde", folder)
         same = carry(parts[largest], folder) and same
     if options.check and not same:
