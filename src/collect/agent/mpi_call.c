@@ -10,6 +10,7 @@
 #include "collect/agent/mpi_messages.h"
 #include "collect/agent/mpi_pending.h"
 #include "collect/agent/mpi_pickle.h"
+#include "store/mpi_calls.h"
 
 /* ---- before it ---- */
 
