@@ -108,7 +108,7 @@ double line_suspects_hot_line(const struct suspects *suspects, struct bytes *tex
     labels_words(suspects->recording, function->code, text);
     bytes_putf(text,
                with_callees ? " takes %s of that function's time, with what it calls"
-                            : " itself takes %s of the time",
+                            : " itself takes %s of the time of all lines",
                quantity_share(share).text);
     put_hits(row, ns, text);
     put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);

@@ -38,6 +38,8 @@ static int check(const struct values *values, struct err *err)
         return -1;
     if (values->hot < 0 || values->hot > HOT_MAX)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
+    if (options_is_typed("hot") && options_is_typed("function"))
+        return err_set(err, "--hot lets sonde choose the functions, --function names them: give one of them");
     if (run_request_check_with(&values->with, "line", err) < 0)
         return -1;
     if (values->setup && access(values->setup, R_OK) != 0)

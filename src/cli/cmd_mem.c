@@ -34,11 +34,46 @@ static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS,
                                        .lines = MEM_LINES_DEFAULTS,
                                        .finalize = true};
 
+static const char *const of_stacks[] = {"sample", "exact", "log", "native", "python-allocators", NULL};
+static const char *const of_lines[] = {"function", "pdb-at", "pdb-mmem", "precision", "threads", NULL};
+static const char *const of_sizes[] = {"interval", "children", NULL};
+
+static const char *first_typed(const char *const *names)
+{
+    while (*names && !options_is_typed(*names))
+        names++;
+    return *names;
+}
+
+/* What is typed and would do nothing is refused. */
+static int check_kind(const struct values *values, struct err *err)
+{
+    bool sizes = mem_rss_is_wanted(&values->rss);
+    const char *stacks = first_typed(of_stacks), *lines = first_typed(of_lines),
+               *looks = first_typed(of_sizes);
+    if (values->lines.wanted && sizes)
+        return err_set(err, "--lines and --rss are different recordings: give one of them");
+    if (stacks && (values->lines.wanted || sizes))
+        return err_set(err, "--%s is about the stacks that allocate: it cannot go with --%s", stacks,
+                       values->lines.wanted ? "lines" : "rss");
+    if (lines && !values->lines.wanted)
+        return err_set(err, "--%s is about lines: add --lines", lines);
+    if (looks && !sizes)
+        return err_set(err, "--%s is about memory seen from outside: add --rss", looks);
+    if (options_is_typed("sample") && (options_is_typed("exact") || options_is_typed("log")))
+        return err_set(err, "--sample counts some of the blocks, --exact and --log all: give one of them");
+    if (values->lines.wanted && options_is_typed("duration"))
+        return err_set(err, "lines are measured until the program ends: --duration cannot go with --lines");
+    return 0;
+}
+
 static int check(const struct values *values, int argc, uint64_t *duration_ns, struct err *err)
 {
     bool rss = mem_rss_is_wanted(&values->rss);
     if (values->request.mpi && (values->lines.wanted || rss))
         return err_set(err, "--mpi goes with stacks: not with --lines or --rss");
+    if (check_kind(values, err) < 0)
+        return -1;
     if (values->sample_bytes < 1)
         return err_set(err, "--sample must be a number of bytes between samples, such as 512k");
     if (target_check_options(&values->request.target, argc, err) < 0)
@@ -49,7 +84,7 @@ static int check(const struct values *values, int argc, uint64_t *duration_ns, s
 /* --log needs every block. */
 static bool is_exact(const struct values *values)
 {
-    return values->exact || values->log;
+    return (values->exact && !options_is_typed("sample")) || values->log;
 }
 
 static void put_settings(const struct values *values, struct bytes *out)

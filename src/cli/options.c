@@ -374,6 +374,18 @@ static int read_letters(struct line *line, const char *letters, struct err *err)
     return 0;
 }
 
+/* The line that was read last; there is one in a run of the program. */
+static struct options_pass typed;
+
+bool options_is_typed(const char *name)
+{
+    const struct option *rows = typed.command ? typed.command->options : NULL;
+    for (size_t i = 0; rows && rows[i].name; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return typed.given[0][i];
+    return false;
+}
+
 int options_read(const struct command *command, void *values, int *argc, char ***argv, struct err *err)
 {
     struct line line = {.pass = {.command = command, .values = values}, .words = *argv, .left = *argc};
@@ -396,6 +408,7 @@ int options_read(const struct command *command, void *values, int *argc, char **
         if (options_common.help)
             return 1;
     }
+    typed = line.pass;
     /* With a target nothing was kept, and what is left stays where it is, so that the program sees its own
      * words unchanged. */
     if (command->has_target) {

@@ -91,6 +91,9 @@ int options_parse(const struct command *command, void *values, int *argc, char *
 /* The two halves of options_parse, for weaker sources (config.c) to come between them. */
 void options_defaults(const struct command *command, void *values);
 int options_read(const struct command *command, void *values, int *argc, char ***argv, struct err *err);
+/* Whether the line that was read last has the option, which a weaker source may have given, too: who typed two that
+ * contradict each other is told so, but a default gives way. */
+bool options_is_typed(const char *name);
 /* Frees the lists. */
 void options_clear(const struct command *command, void *values);
 

@@ -275,14 +275,16 @@ static bool is_of_line_memory(const struct recording *recording)
     return recording->line_memory_count || (mode && strcmp(mode, "line-memory") == 0);
 }
 
-/* The table of functions, and below it their lines; a recording of lines alone needs no table. */
+/* The table of functions, and below it their lines, or why there are none; a recording of lines needs no table. */
 static int put_table_and_lines(const struct recording *recording, const struct functions *functions,
                                const struct report_options *options, struct bytes *out, struct err *err)
 {
     bool memory = measure_is_memory(functions->measure);
-    bool lines = (recording->lines_count || functions->from_lines) && options->by != GROUP_MODULE &&
-                 options->by != GROUP_FILE && options->by != GROUP_LINE && !memory;
-    bool table = !lines || (!functions->from_lines && !is_of_lines(recording));
+    bool of_lines = is_of_lines(recording);
+    bool lines = (recording->lines_count || functions->from_lines || of_lines) &&
+                 options->by != GROUP_MODULE && options->by != GROUP_FILE && options->by != GROUP_LINE &&
+                 !memory;
+    bool table = !lines || (!functions->from_lines && !(of_lines && recording->lines_count));
     if (table && put_rows(recording, functions, options, out, err) < 0)
         return -1;
     if (memory && options->by == GROUP_FUNCTION && options->selection.measure == MEASURE_NATURAL)

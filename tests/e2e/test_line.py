@@ -33,6 +33,13 @@ PACKAGE = {
 
         def unpack(boxes):
             return sum(boxes)
+
+
+        class Label:
+            text: str
+
+
+        Label.__annotations__  # 3.14 has made a function of them
     """,
     "main.py": """
         import importlib

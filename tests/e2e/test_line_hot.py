@@ -168,3 +168,12 @@ def test_what_the_program_names_is_all(modern_launch):
     done = line_times.timed(modern_launch, "program.py", "0.5")
     assert done.returncode == 0, done.stderr.decode()
     assert set(line_times.by_name(modern_launch)) == {"named"}
+
+
+def test_no_line_and_why(modern_launch):
+    """There are samples, but too few of them."""
+    path = modern_launch.write("program.py", "while time.monotonic() < end: pass")
+    path.write_text(HEAD + path.read_text())
+    done = line_times.timed(modern_launch, "program.py", "0.02", options=["-v"])
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"No line was timed: no function with @profile was ever called" in done.stdout

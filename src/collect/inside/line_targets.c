@@ -113,6 +113,15 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
 
 /* ---- functions ---- */
 
+static PyObject *text_of(PyObject *object, const char *name)
+{
+    PyObject *value = interpreter_attribute(object, name);
+    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return bytes;
+}
+
 static bool is_body(PyObject *code)
 {
     enum { NEWLOCALS = 2 };
@@ -123,10 +132,21 @@ static bool is_body(PyObject *code)
     return body;
 }
 
+/* Code that the compiler makes of annotations (3.14) and of the parameters of generics (3.12). */
+static bool is_annotation(PyObject *code)
+{
+    static const char generic[] = "<generic parameters of ";
+    PyObject *name = text_of(code, "co_name");
+    const char *text = name ? PyBytes_AsString(name) : "";
+    bool is = strcmp(text, "__annotate__") == 0 || strncmp(text, generic, sizeof generic - 1) == 0;
+    Py_XDECREF(name);
+    return is;
+}
+
 /* The bodies of modules and classes run once; they are timed only when one of their lines is asked for. */
 static bool is_function(PyObject *code)
 {
-    return !is_body(code) && !line_codes_is_comprehension(code);
+    return !is_body(code) && !line_codes_is_comprehension(code) && !is_annotation(code);
 }
 
 static bool matches(const struct target *target, const struct subject *subject)
@@ -143,15 +163,6 @@ static bool matches_filter(const struct subject *subject)
     const char *module = subject->module ? subject->module : "";
     return takes_all && is_function(subject->code) &&
            filter_takes(&filter, subject->file, subject->file, module, subject->qualname);
-}
-
-static PyObject *text_of(PyObject *object, const char *name)
-{
-    PyObject *value = interpreter_attribute(object, name);
-    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return bytes;
 }
 
 static uint64_t find_targets(PyObject *code, PyObject *module, const char *qualname)
