@@ -147,9 +147,8 @@ def test_cpp_that_calls_back(launch, called_back):
         for stack, count, guessed in native.running
     ]
     broken = [row for row in broken if row[0]]
-    # Only while an exception is thrown, and if so then marked.
+    # Only while an exception is thrown, or the recorder lacks a CPU to read a new library; and then marked.
     assert all(guessed for _, _, _, guessed in broken), broken
-    assert all(any(re.match("_Unwind|uw_", name) for name in names) for _, names, _, _ in broken), broken
     assert sum(count for _, _, count, _ in broken) < 0.01 * native.count(bool), broken
     assert native.count(lambda names: "innermost" in names) > 300
     # Threads that never ran Python.
@@ -199,7 +198,10 @@ def test_cython(launch, any_headers, cython_source):
         ("weighed", "weigh"): "inlines",
     }
     met = collections.Counter()
-    for stack, count, _ in native.running:
+    believed = [(stack, count) for stack, count, guessed in native.running if not guessed]
+    # Post-link optimizers (3.14.6) leave code without a description: some rest on a guess.
+    assert sum(count for _, count in believed) > 0.8 * native.count(lambda names: True)
+    for stack, count in believed:
         known = [frame._replace(name=frame.name.replace("cython_work.", "")) for frame in stack]
         known = [frame for frame in known if frame.name in source.places or frame.file.endswith("x.py")]
         for frame, inner in zip(known, [*known[1:], None]):
@@ -213,9 +215,9 @@ def test_cython(launch, any_headers, cython_source):
     assert set(met) == set(lines_of_calls.values()) and min(met.values()) > 10, met
     # Inlined: no function of its own in the file, but a frame.
     assert "cython_work_weigh\n" not in subprocess.check_output(["nm", library], text=True)
-    inlined = [stack[-2:] for stack, _, _ in native.running if names_of(stack)[-1:] == ["cython_work.weigh"]]
+    inlined = [stack[-2:] for stack, _ in believed if names_of(stack)[-1:] == ["cython_work.weigh"]]
     assert inlined and {frame.name for frame, _ in inlined} == {"cython_work.weighed"}, inlined
-    for stack, _, _ in native.running:
+    for stack, _ in believed:
         names = names_of(stack)
         if "called" in names:
             before = names[: names.index("called")]

@@ -19,7 +19,7 @@ enum {
     NATIVE_AREA_COPY_BYTES = 16 << 10,
     NATIVE_AREA_PACKED_BYTES = 10 * NATIVE_AREA_DEPTH,
     NATIVE_AREA_ROWS_BYTES = 256 << 20,
-    NATIVE_AREA_CELLS = 256,
+    NATIVE_AREA_CELLS = 1024,          /* 200 ms at 5 kHz: so long the recorder may lack a CPU */
     NATIVE_AREA_CELL_BYTES = 64 << 10, /* of stack */
 };
 
