@@ -13,6 +13,7 @@
 #include "cli/mem_rss.h"
 #include "cli/message.h"
 #include "cli/run.h"
+#include "cli/run_check.h"
 #include "show/memory_lines_text.h"
 #include "store/recording.h"
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/run.h"
+#include "cli/run_check.h"
 
 struct values {
     struct run_request request;

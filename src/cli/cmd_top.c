@@ -23,6 +23,8 @@
 #include "cli/message.h"
 #include "cli/redact.h"
 #include "cli/run.h"
+#include "cli/run_check.h"
+#include "cli/run_tell.h"
 #include "cli/top_watch.h"
 #include "collect/outside/attach.h"
 #include "collect/recorder/recorder.h"

@@ -13,7 +13,6 @@
 #include "collect/recorder/sample_drain.h"
 
 struct err;
-struct installation;
 struct observed_options;
 struct option_list;
 struct recording;
@@ -63,15 +62,6 @@ typedef int run_close(const struct run *run, const void *values);
 /* A recording command from its options to its exit code: that of the target, whose death by a signal is died too. */
 int run_command(const struct run_options *options, run_close *close, const void *values);
 
-/* What --duration says: a number of seconds, or py-spy's word for no limit, which is its default, too (NULL). 0 = none. */
-int run_check_duration(const char *text, uint64_t *duration_ns, struct err *err);
-int run_check_rate(int64_t rate_hz, struct err *err);
-
-/* Say on standard error: that a process gives no samples, because it "is" (or was) stopped; that no Python was met in a
- * program that was started, and why; that a Python cannot be recorded (for recorder_options). */
-void run_tell_stopped(uint32_t pid, const char *verb);
-void run_tell_unrecorded(const struct target *target, const struct installation *installation);
-void run_tell_refusal(uint64_t pid, bool is_target, const char *why);
 /* The exit code of a target that ended with this status of waitpid; does not return when it was killed by a signal. */
 int run_exit_as(int status);
 
