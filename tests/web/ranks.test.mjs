@@ -92,6 +92,21 @@ test("ranks: the overview begins with what they share badly, and leads there", a
   assert.match(await page.locator(".across .spread b").innerText(), /_xypix/);
 });
 
+test("ranks: keys walk through the functions, a heading orders them", async (harness) => {
+  const page = await harness.open(harness.html(run(harness)), { hash: "#view=ranks" });
+  const row = (at) => page.locator(".heat .rows .row").nth(at);
+  await row(0).getByRole("button").waitFor();
+  for (const key of ["ArrowDown", "ArrowDown", "End", "Home"]) await page.keyboard.press(key);
+  await page.locator(".heat .rows .selected").waitFor();
+  await settled(page);
+  assert.match(await row(0).getAttribute("class"), /selected/);
+  await page.getByRole("button", { name: "imbalance", exact: true }).click();
+  await settled(page);
+  const [first, second] = await page.locator(".heat .rows .row").evaluateAll((rows) => rows.slice(0, 2).map((one) => one.children[3].textContent));
+  assert(parseFloat(first) >= parseFloat(second), `${first} before ${second}`);
+  assert.match(page.url(), /ranks-order=imbalance/);
+});
+
 test("ranks: two of them are compared", async (harness) => {
   const page = await harness.open(harness.html(run(harness)), { hash: "#view=compare&before=0&later=3" });
   await page.locator(".compare .totals").waitFor();

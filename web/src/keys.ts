@@ -49,6 +49,24 @@ export function useViewKeys(take: Taker, inputs: readonly unknown[]): void {
   useLayoutEffect(() => takeKeys(take), inputs);
 }
 
+/** By how many rows a key goes on; 0 = it is none that does. */
+export function rowStep(key: string, page: number): number {
+  return { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 }[key] ?? 0;
+}
+
+const SCROLLED_BY = 20;
+
+/** While a view is there whose rows are only looked at, keys scroll them. */
+export function useScrollKeys(selector: string): void {
+  const take = ({ key }: KeyboardEvent) => {
+    const area = document.querySelector(selector);
+    const step = rowStep(key, Math.floor((area?.clientHeight ?? 0) / SCROLLED_BY) - 1);
+    area?.scrollBy(0, step * SCROLLED_BY);
+    return step !== 0;
+  };
+  useViewKeys(take, [selector]);
+}
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

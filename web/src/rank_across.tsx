@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 
 import { useAnswer } from "./asking";
+import { useScrollKeys } from "./keys";
 import { amount, countWord } from "./measure";
 import { functionName } from "./names";
 import { count, perCent } from "./numbers";
@@ -42,6 +43,7 @@ export function Across({ recording, bySelf, rankCount }: { recording: Recording;
   const code = selected.value;
   const request = { ask: "rank_function", recording: recording.number, ...selection.value, code, by_self: bySelf, limit: PARTS };
   const data = useAnswer(code ? request : null, decodeAcross, [recording]);
+  useScrollKeys(".across .rows");
   if (!code) return <p class="hint empty">Select a function: here it is shown on each rank.</p>;
   if (!data) return null;
   const { spread } = data;

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import type { Amount, Amounts } from "./answer";
 import { useAnswer } from "./asking";
 import { oklch, pixel, pixelCss } from "./colors";
+import { useScrollKeys } from "./keys";
 import { amount } from "./measure";
 import { functionName } from "./names";
 import type { Recording } from "./recording";
@@ -82,6 +83,7 @@ function Names({ recording, bars, colorOf }: { recording: Recording; bars: BarsD
 export function Bars({ recording, ranks }: { recording: Recording; ranks: RankList }): JSX.Element | null {
   const request = { ask: "rank_bars", recording: recording.number, ...selection.value, limit: PARTS, columns: ranks.rank.length };
   const bars = useAnswer(request, decodeBars, [recording]);
+  useScrollKeys(".parts .rows");
   if (!bars) return null;
   const longest = bars.whole.max;
   const night = dark.value;

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
+import { rowStep, useViewKeys } from "./keys";
 import { amount } from "./measure";
 import { functionName } from "./names";
 import { count, perCent } from "./numbers";
@@ -10,17 +11,25 @@ import type { Recording } from "./recording";
 import { decodePage, type FunctionPage, type RankList } from "./rank_rows";
 import { heatPixel, Strip } from "./rank_strip";
 import { Rows, type RowStyle } from "./rows";
-import { ask, dark, problem, ranks as chosen, selected, selection } from "./state";
+import { ask, dark, matches, problem, ranks as chosen, selected, selection } from "./state";
 import { showTip } from "./tip";
 
 const PAGE = 64; // functions asked for at once
 const HEIGHT = 22;
+/** Columns of figures, and how the core calls their order. */
+const HEADS = [
+  { name: "mean", title: "mean" },
+  { name: "max", title: "most (rank)" },
+  { name: "imbalance", title: "imbalance" },
+  { name: "present", title: "present" },
+];
 
 interface HeatProps {
   recording: Recording;
   ranks: RankList;
   /** How the functions are ordered: a column of the core's table. */
   order: string;
+  onOrder(order: string): void;
   bySelf: boolean;
   /** Colours are shares of the hottest cell of all, not of each row. */
   isGlobal: boolean;
@@ -53,6 +62,27 @@ function usePages({ recording, order, bySelf }: HeatProps, columns: number): { p
     want(0);
   }, [want]);
   return { pages, want };
+}
+
+/** The row of the selected function as far as it is known, from which keys go on. */
+function useWalk(pages: Map<number, FunctionPage>, all: number, want: (row: number) => void): number {
+  const [goal, setGoal] = useState(-1);
+  let row = -1;
+  for (const [page, { code }] of pages) if (selected.value && code.includes(selected.value)) row = page * PAGE + code.indexOf(selected.value);
+  useEffect(() => {
+    if (goal < 0) return;
+    const page = pages.get(Math.floor(goal / PAGE));
+    if (!page) return want(goal); // and when it is there, this is called again
+    selected.value = page.code[goal % PAGE];
+    setGoal(-1);
+  }, [goal, pages]);
+  const take = ({ key }: KeyboardEvent) => {
+    const by = rowStep(key, 20);
+    if (by && all) setGoal(Math.max(0, Math.min(all - 1, (goal < 0 ? row : goal) + by)));
+    return by !== 0;
+  };
+  useViewKeys(take, [all, row, goal]);
+  return row;
 }
 
 /** "7", or "8 to 11" where a column stands for several. */
@@ -89,6 +119,7 @@ export function Heat(props: HeatProps): JSX.Element {
   const { pages, want } = usePages(props, columns);
   const hottest = pages.get(0)?.max.reduce((most: number, one) => Math.max(most, one), 0) ?? 0;
   const all = pages.get(0)?.all ?? 0;
+  const focus = useWalk(pages, all, want);
   const night = dark.value;
   const row = (index: number, style: RowStyle) => {
     const page = pages.get(Math.floor(index / PAGE));
@@ -103,7 +134,7 @@ export function Heat(props: HeatProps): JSX.Element {
       for (let column = 0; column < page.columns; column++) into[column] = heatPixel(page.cellMost[at * page.columns + column] / whole, night);
     };
     return (
-      <div class={`row${selected.value === code ? " selected" : ""}`} role="row" style={style}>
+      <div class={`row${selected.value === code ? " selected" : ""}${matches.value && !matches.value.has(code) ? " faint" : ""}`} role="row" style={style}>
         <button type="button" class="label" title={recording.codes.place(code)} onClick={() => (selected.value = code)}>
           <bdi>{functionName(recording.codes, code)}</bdi>
         </button>
@@ -129,16 +160,20 @@ export function Heat(props: HeatProps): JSX.Element {
     <div class="heat" role="table" aria-label="functions over ranks" onMouseLeave={() => showTip(null)}>
       <div class="row head" role="row">
         <span role="columnheader">function</span>
-        <span role="columnheader">mean</span>
-        <span role="columnheader">most (rank)</span>
-        <span role="columnheader">imbalance</span>
-        <span role="columnheader">present</span>
+        {HEADS.map(({ name, title }) => (
+          <span role="columnheader" aria-sort={props.order === name ? "descending" : undefined}>
+            <button type="button" onClick={() => props.onOrder(name)}>
+              {title}
+              {props.order === name && " ▾"}
+            </button>
+          </span>
+        ))}
         <span role="columnheader" class="axis">
           <span>rank {ranks.rank[0]}</span>
           <span>{ranks.rank[ranks.rank.length - 1]}</span>
         </span>
       </div>
-      <Rows count={all} height={HEIGHT} label="functions" row={row} />
+      <Rows count={all} height={HEIGHT} focus={focus} label="functions" row={row} />
     </div>
   );
 }

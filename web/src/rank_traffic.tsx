@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Amount, Answer } from "./answer";
 import { useAnswer } from "./asking";
 import { placeCanvas } from "./canvas_place";
+import { useScrollKeys } from "./keys";
 import { functionName } from "./names";
 import { bytes, count, perCent, time } from "./numbers";
 import type { Recording } from "./recording";
@@ -167,6 +168,7 @@ function FunctionButton({ recording, code }: { recording: Recording; code: numbe
 
 export function Communication({ recording, ranks }: { recording: Recording; ranks: RankList }): JSX.Element | null {
   const traffic = useAnswer({ ask: "mpi", recording: recording.number, limit: ROWS }, decode, [recording]);
+  useScrollKeys(".traffic");
   if (!traffic) return null;
   const { values, calls, stacks, waits, late } = traffic;
   if (!calls.call.length)
@@ -174,7 +176,7 @@ export function Communication({ recording, ranks }: { recording: Recording; rank
   const name = (call: number) => values.call_names[call];
   const tardy = [...late.times.keys()].filter((at) => late.times[at] > 0);
   return (
-    <div class="traffic">
+    <div class="traffic" tabIndex={0}>
       <p class="spread">
         in MPI {time(values.mpi_ns)} ({perCent(traffic.mpiShare)} of the time of all ranks) · waiting for others {time(values.waited_ns)} ({perCent(traffic.waitedShare)}) · pickling {time(values.pickling_ns)}
       </p>

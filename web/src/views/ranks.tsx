@@ -15,7 +15,7 @@ import { Tip } from "../tip";
 import type { ViewProps } from "../views";
 
 const MODES = [
-  { name: "heat", title: "Functions × ranks", hint: "click a name: select it · click a cell: only that rank in all views · Esc: all ranks" },
+  { name: "heat", title: "Functions × ranks", hint: "↑ ↓ or click a name: select it · click a cell: only that rank in all views · Esc: all ranks" },
   { name: "bars", title: "Bars", hint: "click a part: select its function · click a rank: only it in all views · Esc: all ranks" },
   { name: "across", title: "One function", hint: "click a rank: only it in all views · Esc: all ranks" },
   { name: "traffic", title: "Communication", hint: "" },
@@ -99,7 +99,7 @@ export function Ranks({ recording }: ViewProps): JSX.Element | null {
     <div class="flame ranks">
       <Choices />
       <p class="spread">{headline(ranks)}</p>
-      {mode.value === "heat" && <Heat recording={current} ranks={ranks} order={order.value} bySelf={bySelf.value} isGlobal={isGlobal.value} />}
+      {mode.value === "heat" && <Heat recording={current} ranks={ranks} order={order.value} onOrder={(name) => (order.value = name)} bySelf={bySelf.value} isGlobal={isGlobal.value} />}
       {mode.value === "bars" && <Bars recording={current} ranks={ranks} />}
       {mode.value === "across" && <Across recording={current} bySelf={bySelf.value} rankCount={ranks.rank.length} />}
       {mode.value === "traffic" && <Communication recording={current} ranks={ranks} />}

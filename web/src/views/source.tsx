@@ -8,7 +8,7 @@ import { useAnswer } from "../asking";
 import { css, heatColor, pixel, textOn } from "../colors";
 import { functions, rowOf, type Functions } from "../functions";
 import { coloured, SourceText } from "../coloured";
-import { useViewKeys } from "../keys";
+import { rowStep, useViewKeys } from "../keys";
 import { functionName, Path, shortName } from "../names";
 import { figure, wholeWords } from "../measure";
 import { bytes, count, perCent, time } from "../numbers";
@@ -309,11 +309,10 @@ function stepLine(numbers: Uint32Array, by: number): void {
 }
 
 function useKeys(numbers: Uint32Array): void {
-  const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 30, PageUp: -30, Home: -1e9, End: 1e9 };
-  const take = (event: KeyboardEvent) => {
-    if (!(event.key in steps)) return false;
-    stepLine(numbers, steps[event.key]);
-    return true;
+  const take = ({ key }: KeyboardEvent) => {
+    const by = rowStep(key, 30);
+    if (by) stepLine(numbers, by);
+    return by !== 0;
   };
   useViewKeys(take, [numbers]);
 }

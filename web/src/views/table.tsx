@@ -7,7 +7,7 @@ import type { Amount, Amounts, Answer, Share, Shares } from "../answer";
 import { Butterfly } from "../butterfly";
 import { copyText, csv, saveFile, stem } from "../files";
 import { functions, RowsByCode, type Functions } from "../functions";
-import { useViewKeys } from "../keys";
+import { rowStep, useViewKeys } from "../keys";
 import { figure as amountOrShare, inBlocks, memoryMeasure, wholeWords } from "../measure";
 import { functionName, Path, Place, shortName } from "../names";
 import { count } from "../numbers";
@@ -404,10 +404,10 @@ function step(table: Functions, by: number): void {
 
 function onKey(event: KeyboardEvent): boolean {
   const table = sorted.value?.table;
-  const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -1e9, End: 1e9 };
+  const by = rowStep(event.key, 20);
   if (!table || !items.value.length) return false;
   if (event.key === "Enter" && selected.value && !(event.target instanceof HTMLButtonElement)) showSource(selected.value);
-  else if (event.key in steps) step(table, steps[event.key]);
+  else if (by) step(table, by);
   else return false;
   return true;
 }
