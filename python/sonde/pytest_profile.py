@@ -41,8 +41,11 @@ def frame_of(item):
     return type(call)(code, call.__globals__)
 
 
-def place_of(file, line):
-    return f"{os.path.join(*pathlib.Path(file).parts[-2:])}:{line}"
+def words_of(name, file, line):
+    """A function and where it is; C functions and the garbage collector are in no file."""
+    if file in ("", "~"):
+        return name
+    return f"{name} ({os.path.join(*pathlib.Path(file).parts[-2:])}:{line})"
 
 
 # ---- calls ----
@@ -95,7 +98,7 @@ def name_of(tables, code, line=0):
     strings, codes = tables["strings"], tables["codes"]
     name = strings[codes["qualname"][code]] or strings[codes["name"][code]]
     file = strings[codes["file"][code]]
-    return name if file == "~" else f"{name} ({place_of(file, line or codes['line'][code])})"
+    return words_of(name, file, line or codes["line"][code])
 
 
 def rows_of_calls(tables, tests):
@@ -153,7 +156,7 @@ def row_of_allocations(region, test):
     details = []
     for stack in region.stacks("peak")[:LISTED]:
         own = [frame for frame in stack.frames if frame.filename != __file__]
-        where = " < ".join(f"{frame.function} ({place_of(*frame[1:])})" for frame in own[:2])
+        where = " < ".join(words_of(*frame) for frame in own[:2])
         details.append(f"{stack.bytes / (1 << 20):8.1f} MiB  {where or '(no Python frame)'}")
     return Row(region.peak_bytes / (1 << 20), test, details)
 

@@ -47,6 +47,7 @@ static void add(const struct region_span *span, void *context)
         return;
     row->open += !span->ended;
     row->self_ns += span->self_ns;
+    row->lengths_ns += length_ns;
     row->least_ns = row->count && row->least_ns < length_ns ? row->least_ns : length_ns;
     row->most_ns = row->most_ns > length_ns ? row->most_ns : length_ns;
     row->most = row->count && row->most > span->begin_value ? row->most : span->begin_value;

@@ -16,6 +16,7 @@ struct regions_row {
     uint64_t count;
     uint64_t open;              /* of them: not ended when the recording did */
     uint64_t total_ns;          /* summed over threads */
+    uint64_t lengths_ns;        /* of all times, also where they overlap: what their mean is of */
     uint64_t self_ns;           /* without the regions inside */
     uint64_t least_ns, most_ns; /* of one time */
     uint32_t processes;         /* that ran it, where there are several; the least and the most of one: */

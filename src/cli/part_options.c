@@ -7,10 +7,18 @@
 #include "base/err.h"
 #include "cli/message.h"
 
+/* What the program takes for a name that ends so, though passes are counted from 1. */
+static bool is_zeroth(const char *text)
+{
+    const char *hash = strrchr(text, '#');
+    return hash && hash[1] && strspn(hash + 1, "0") == strlen(hash + 1);
+}
+
 static int check_place(const char *option, const char *text, struct err *err)
 {
-    if (text && (!text[0] || text[0] == '#' || strchr(text, '\n')))
-        return err_set(err, "%s must name a signpost or a region, or its Nth pass: NAME#N", option);
+    if (text && (!text[0] || text[0] == '#' || strchr(text, '\n') || is_zeroth(text)))
+        return err_set(err, "%s must name a signpost or a region, or its Nth pass, from 1 on: NAME#N",
+                       option);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static double self(const struct regions_row *row, uint64_t run_ns)
 static double mean(const struct regions_row *row, uint64_t run_ns)
 {
     (void)run_ns;
-    return (double)row->total_ns / (double)row->count;
+    return (double)row->lengths_ns / (double)row->count;
 }
 
 static double share(const struct regions_row *row, uint64_t run_ns)

@@ -42,7 +42,7 @@ static void put_row(const struct recording *recording, const struct report_optio
     bytes_putf(out, " %5s",
                regions->run_ns ? quantity_share((double)row->total_ns / (double)regions->run_ns).text : "");
     put_duration((double)row->self_ns, out);
-    put_duration((double)row->total_ns / (double)row->count, out);
+    put_duration((double)row->lengths_ns / (double)row->count, out);
     put_duration((double)row->least_ns, out);
     put_duration((double)row->most_ns, out);
     if (compares) {

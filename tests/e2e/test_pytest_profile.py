@@ -155,7 +155,7 @@ def test_a_recording_for_each_test(modern_suite):
 
 
 SLOW = """
-    import json, time, prog
+    import gc, json, time, prog
 
     def test_quick():
         pass
@@ -167,6 +167,10 @@ SLOW = """
         end = time.monotonic() + 1
         while time.monotonic() < end:  # long enough to be found hot
             assert prog.loop(100000)
+        kept = [[number] for number in range(100000)]
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            gc.collect()
 """
 LOOP = """
     def loop(count):
@@ -191,6 +195,7 @@ def test_slow_tests_are_told(modern_suite, mode):
     assert len(amounts) == 1 and float(amounts[0]) > 0.02, done.stdout
     what = {"record": r"\d+ samples  loop \(.*prog.py:1\)", "line": r"[\d,]{7,} hits  loop \(.*prog.py:4\)"}
     assert re.search(what[mode], summary), summary
+    assert mode == "line" or "samples  <garbage collection>\n" in summary
     assert "json" not in summary and "test_quick" not in summary
     if each:
         tables = read(modern_suite.folder / "each" / "test_slow.py_test_slow.sonde")

@@ -206,6 +206,7 @@ static void functions_of_mprof_are_regions(void **state)
     const struct regions_row *outer = &regions.rows[0], *other = &regions.rows[1];
     assert_string_equal(recording_text(&recording, recording.regions[outer->region].name), "main.outer");
     assert_true(outer->count == 2 && outer->total_ns == 800000000);
+    assert_true(outer->lengths_ns == outer->least_ns + outer->most_ns);
     assert_int_equal(outer->growth, (int64_t)(6.75 * 1048576));
     assert_int_equal(outer->most, (int64_t)(8.25 * 1048576));
     assert_string_equal(recording_text(&recording, recording.regions[other->region].name), "main.other");
@@ -305,10 +306,21 @@ static void regions_are_added_up(void **state)
     add_end(&recording, 100, 1, 0);
     assert_int_equal(regions_build(&recording, NULL, &regions, NULL), 0);
     assert_int_equal(regions.count, 2);
-    const struct regions_row first = {
-        .region = 1, .count = 3, .total_ns = 60, .self_ns = 40, .least_ns = 5, .most_ns = 30};
-    const struct regions_row second = {
-        .region = 2, .count = 2, .open = 1, .total_ns = 44, .self_ns = 44, .least_ns = 4, .most_ns = 40};
+    const struct regions_row first = {.region = 1,
+                                      .count = 3,
+                                      .total_ns = 60,
+                                      .lengths_ns = 65,
+                                      .self_ns = 40,
+                                      .least_ns = 5,
+                                      .most_ns = 30};
+    const struct regions_row second = {.region = 2,
+                                       .count = 2,
+                                       .open = 1,
+                                       .total_ns = 44,
+                                       .lengths_ns = 44,
+                                       .self_ns = 44,
+                                       .least_ns = 4,
+                                       .most_ns = 40};
     assert_memory_equal(&regions.rows[0], &first, sizeof first);
     assert_memory_equal(&regions.rows[1], &second, sizeof second);
     regions_clear(&regions);
