@@ -64,7 +64,9 @@ def test_no_stack_that_never_was(version_launch):
     outputs = [f"out{number}.sonde" for number in range(AT_ONCE)]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         while found.runs < RUNS_MAX and found.taken < STACKS_WANTED and not found.bad:
-            jobs = [pool.submit(record, launch, program, str(RUN_S), rate=10000, output=each) for each in outputs]
+            jobs = [
+                pool.submit(record, launch, program, str(RUN_S), rate=10000, output=each) for each in outputs
+            ]
             assert [(job.result().returncode, job.result().stderr) for job in jobs] == [(0, b"")] * AT_ONCE
             for output in outputs:
                 found.add(Samples(launch.folder / output))
