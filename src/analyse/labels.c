@@ -200,16 +200,28 @@ static void put_place(struct bytes *out, const char *file, uint32_t line, bool w
         bytes_putf(out, with_line ? " (%s:%u)" : " (%s)", labels_path(file, LABEL_SHORT), line);
 }
 
-void labels_words(const struct recording *recording, uint32_t id, struct bytes *out)
+/* `line`: 0 = where the function begins. */
+static void put_words(const struct recording *recording, uint32_t id, uint32_t line, struct bytes *out)
 {
     const struct code *code = &recording->codes[id];
     labels_brief(recording, id, out);
     if (!is_placeless(recording, code))
-        put_place(out, recording_text(recording, code->file), code->line, has_line(code));
+        put_place(out, recording_text(recording, code->file), line ? line : code->line,
+                  line || has_line(code));
     else if (*labels_library(recording, code))
         put_library(recording, code, out);
     else if (labels_is_c(code))
         bytes_put_text(out, " (C)");
+}
+
+void labels_words(const struct recording *recording, uint32_t id, struct bytes *out)
+{
+    put_words(recording, id, 0, out);
+}
+
+void labels_place(const struct recording *recording, uint32_t node, struct bytes *out)
+{
+    put_words(recording, recording->nodes[node].code, recording->nodes[node].line, out);
 }
 
 static void put_c_module(struct bytes *out, const char *name)

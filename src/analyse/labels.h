@@ -31,6 +31,8 @@ void labels_standard(const struct recording *recording, uint32_t code, enum labe
                      struct bytes *out);
 /* For sentences: "JSONDecoder.decode (json/decoder.py:332)", "time.sleep (C)". */
 void labels_words(const struct recording *recording, uint32_t code, struct bytes *out);
+/* The same of a node: with the line that it was in, where that is known, for the function's first. */
+void labels_place(const struct recording *recording, uint32_t node, struct bytes *out);
 /* A C function's "{method 'read' of 'x.Y' objects}" as "{x.Y.read}", for narrow lines. */
 void labels_compact(const char *label, struct bytes *out);
 /* As labels_words without the place. */

@@ -62,7 +62,7 @@ static void put_place(const struct mpi_suspects *suspects, uint32_t node, struct
     if (!*code)
         return;
     bytes_put_text(text, " in ");
-    labels_words(suspects->recording, *code, text);
+    labels_place(suspects->recording, node, text);
 }
 
 /* Where the others stood when they waited for it at this call, most of the time. */

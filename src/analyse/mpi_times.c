@@ -208,31 +208,32 @@ static int compare_cells(const void *a, const void *b, void *context)
     return 0;
 }
 
-/* Each message is told by its sender, or by its receiver where the sender was not recorded. */
-static bool cell_of(const struct recording *recording, const struct mpi_times *times,
-                    const struct mpi_total_row *row, struct mpi_cell *cell)
+/* Each message is told by its sender, or by its receiver where the sender was not recorded. Returns how many cells the row
+ * has. What is exchanged is counted with the partner that it is sent to; from another one there are bytes only. */
+static uint32_t put_cells(const struct recording *recording, const struct mpi_times *times,
+                          const struct mpi_total_row *row, struct mpi_cell cells[2])
 {
-    uint32_t own = mpi_groups_rank(recording, row->thread);
-    if (row->peer == MPI_NOBODY || own == MPI_NOBODY)
-        return false;
+    uint32_t own = mpi_groups_rank(recording, row->thread), count = 0;
     enum mpi_shape shape = mpi_call_shape(row->call);
-    bool sends = shape == MPI_SHAPE_SEND || (shape == MPI_SHAPE_EXCHANGE && row->count);
-    if (sends)
-        *cell = (struct mpi_cell){row->count, row->sent_bytes, own, row->peer};
-    else
-        *cell = (struct mpi_cell){row->count, row->received_bytes, row->peer, own};
-    return sends || !find_rank(times, row->peer);
+    bool exchanges = shape == MPI_SHAPE_EXCHANGE;
+    if (row->peer == MPI_NOBODY || own == MPI_NOBODY)
+        return 0;
+    if (shape == MPI_SHAPE_SEND || (exchanges && row->count))
+        cells[count++] = (struct mpi_cell){row->count, row->sent_bytes, own, row->peer};
+    if ((shape == MPI_SHAPE_RECEIVE || (exchanges && row->received_bytes)) && !find_rank(times, row->peer))
+        cells[count++] = (struct mpi_cell){row->count, row->received_bytes, row->peer, own};
+    return count;
 }
 
 static int sum_cells(const struct recording *recording, struct mpi_times *times, struct err *err)
 {
-    struct mpi_cell *cells = malloc(((size_t)recording->mpi_totals_count + 1) * sizeof *cells);
+    struct mpi_cell *cells = malloc(((size_t)recording->mpi_totals_count * 2 + 1) * sizeof *cells);
     if (!cells)
         return err_set(err, "out of memory for the matrix of messages");
     times->cells = cells;
     uint32_t count = 0;
     for (uint32_t i = 0; i < recording->mpi_totals_count; i++)
-        count += cell_of(recording, times, &recording->mpi_totals[i], &cells[count]);
+        count += put_cells(recording, times, &recording->mpi_totals[i], &cells[count]);
     if (sort_rows(cells, count, sizeof *cells, compare_cells, NULL, err) < 0)
         return -1;
     for (uint32_t i = 0; i < count; i++) {

@@ -100,6 +100,7 @@ static void put_function(struct json *json, const struct mpi_suspects *mpi, uint
     labels_words(mpi->recording, mpi->recording->nodes[node].code, &name);
     json_key(json, "function");
     json_text(json, name.failed ? "" : (const char *)name.data, name.failed ? 0 : name.size);
+    json_put_unsigned(json, "line", mpi->recording->nodes[node].line);
     json_put_unsigned(json, "node", node);
     bytes_clear(&name);
 }

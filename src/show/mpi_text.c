@@ -70,16 +70,18 @@ static void put_extreme(const struct page *page, uint64_t ns, uint32_t rank)
     bytes_putf(page->out, " %-6s", where);
 }
 
-/* "exchange (halo.py:31) ← step ← main" */
+/* "exchange (halo.py:31) ← step:44 ← main:60": the lines, where they are known, tell two calls of one function apart */
 static void put_stack(const struct page *page, uint32_t node)
 {
     const struct recording *recording = page->mpi->recording;
     struct bytes text = {0};
-    labels_words(recording, recording->nodes[node].code, &text);
+    labels_place(recording, node, &text);
     uint32_t caller = recording->nodes[node].parent;
     for (int i = 1; i < PATH_FRAMES && caller; i++, caller = recording->nodes[caller].parent) {
         bytes_put_text(&text, terminal_is_ascii() ? " < " : " ← ");
         labels_brief(recording, recording->nodes[caller].code, &text);
+        if (recording->nodes[caller].line)
+            bytes_putf(&text, ":%u", recording->nodes[caller].line);
     }
     bytes_put_u8(&text, '\0');
     if (!text.failed)

@@ -241,7 +241,8 @@ static int put_mpi(const struct rank_table *table, const struct report_options *
     mpi_text_put(&mpi, &options->terminal, MPI_TABLE_WAITS, MPI_ROWS, out);
     mpi_text_put(&mpi, &options->terminal, MPI_TABLE_MESSAGES, MPI_ROWS, out);
     bytes_put_text(
-        out, "\nReport --mpi all tells more: call paths, all waits, who came last, each rank's time.\n");
+        out,
+        "\nsonde report --mpi all: more of it: call paths, all waits, who came last, each rank's time.\n");
     mpi_suspects_clear(&mpi);
     return 0;
 }

@@ -12,7 +12,7 @@ enum mpi_shape {
     MPI_SHAPE_OTHER,
     MPI_SHAPE_SEND,
     MPI_SHAPE_RECEIVE,
-    MPI_SHAPE_EXCHANGE,     /* sends and receives in one */
+    MPI_SHAPE_EXCHANGE,     /* sends, receives, or both */
     MPI_SHAPE_WAIT,         /* for what was posted before, or for what may come */
     MPI_SHAPE_ALL_WITH_ALL, /* nobody leaves before the last has come */
     MPI_SHAPE_ONE_TO_ALL,   /* nobody leaves before the root has come */
@@ -49,7 +49,7 @@ enum mpi_shape {
     X(TESTALL, 20, "MPI_Testall", WAIT)                                                                      \
     X(TESTANY, 21, "MPI_Testany", WAIT)                                                                      \
     X(TESTSOME, 22, "MPI_Testsome", WAIT)                                                                    \
-    X(START, 23, "MPI_Start", WAIT)                                                                          \
+    X(START, 23, "MPI_Start", EXCHANGE)                                                                      \
     X(STARTALL, 24, "MPI_Startall", WAIT)                                                                    \
     X(PROBE, 25, "MPI_Probe", WAIT)                                                                          \
     X(IPROBE, 26, "MPI_Iprobe", WAIT)                                                                        \
@@ -139,13 +139,62 @@ enum mpi_shape {
     X(FILE_WRITE_AT_ALL, 110, "MPI_File_write_at_all", FILE)                                                 \
     X(FILE_SYNC, 111, "MPI_File_sync", FILE)                                                                 \
     X(PICKLE, 112, "pickle", PYTHON)                                                                         \
-    X(UNPICKLE, 113, "unpickle", PYTHON)
+    X(UNPICKLE, 113, "unpickle", PYTHON)                                                                     \
+    X(ABORT, 114, "MPI_Abort", GROUP)                                                                        \
+    X(SEND_INIT, 115, "MPI_Send_init", WAIT)                                                                 \
+    X(RECV_INIT, 116, "MPI_Recv_init", WAIT)                                                                 \
+    X(REQUEST_FREE, 117, "MPI_Request_free", WAIT)                                                           \
+    X(REQUEST_GET_STATUS, 118, "MPI_Request_get_status", WAIT)                                               \
+    X(BUFFER_DETACH, 119, "MPI_Buffer_detach", WAIT)                                                         \
+    X(ISENDRECV, 120, "MPI_Isendrecv", WAIT)                                                                 \
+    X(ISENDRECV_REPLACE, 121, "MPI_Isendrecv_replace", WAIT)                                                 \
+    X(INEIGHBOR_ALLGATHER, 122, "MPI_Ineighbor_allgather", NEIGHBOURS)                                       \
+    X(INEIGHBOR_ALLGATHERV, 123, "MPI_Ineighbor_allgatherv", NEIGHBOURS)                                     \
+    X(INEIGHBOR_ALLTOALL, 124, "MPI_Ineighbor_alltoall", NEIGHBOURS)                                         \
+    X(INEIGHBOR_ALLTOALLV, 125, "MPI_Ineighbor_alltoallv", NEIGHBOURS)                                       \
+    X(INEIGHBOR_ALLTOALLW, 126, "MPI_Ineighbor_alltoallw", NEIGHBOURS)                                       \
+    X(COMM_DUP_WITH_INFO, 127, "MPI_Comm_dup_with_info", GROUP)                                              \
+    X(COMM_IDUP, 128, "MPI_Comm_idup", GROUP)                                                                \
+    X(COMM_SPAWN, 129, "MPI_Comm_spawn", GROUP)                                                              \
+    X(COMM_SPAWN_MULTIPLE, 130, "MPI_Comm_spawn_multiple", GROUP)                                            \
+    X(COMM_ACCEPT, 131, "MPI_Comm_accept", GROUP)                                                            \
+    X(COMM_CONNECT, 132, "MPI_Comm_connect", GROUP)                                                          \
+    X(COMM_DISCONNECT, 133, "MPI_Comm_disconnect", GROUP)                                                    \
+    X(COMM_SET_NAME, 134, "MPI_Comm_set_name", GROUP)                                                        \
+    X(CART_SUB, 135, "MPI_Cart_sub", GROUP)                                                                  \
+    X(GRAPH_CREATE, 136, "MPI_Graph_create", GROUP)                                                          \
+    X(DIST_GRAPH_CREATE, 137, "MPI_Dist_graph_create", GROUP)                                                \
+    X(RPUT, 138, "MPI_Rput", MEMORY)                                                                         \
+    X(RGET, 139, "MPI_Rget", MEMORY)                                                                         \
+    X(RACCUMULATE, 140, "MPI_Raccumulate", MEMORY)                                                           \
+    X(RGET_ACCUMULATE, 141, "MPI_Rget_accumulate", MEMORY)                                                   \
+    X(WIN_CREATE_DYNAMIC, 142, "MPI_Win_create_dynamic", MEMORY)                                             \
+    X(WIN_FLUSH_LOCAL, 143, "MPI_Win_flush_local", MEMORY)                                                   \
+    X(WIN_FLUSH_LOCAL_ALL, 144, "MPI_Win_flush_local_all", MEMORY)                                           \
+    X(WIN_SYNC, 145, "MPI_Win_sync", MEMORY)                                                                 \
+    X(WIN_TEST, 146, "MPI_Win_test", MEMORY)                                                                 \
+    X(FILE_IREAD, 147, "MPI_File_iread", FILE)                                                               \
+    X(FILE_IREAD_ALL, 148, "MPI_File_iread_all", FILE)                                                       \
+    X(FILE_IREAD_AT, 149, "MPI_File_iread_at", FILE)                                                         \
+    X(FILE_IREAD_AT_ALL, 150, "MPI_File_iread_at_all", FILE)                                                 \
+    X(FILE_IWRITE, 151, "MPI_File_iwrite", FILE)                                                             \
+    X(FILE_IWRITE_ALL, 152, "MPI_File_iwrite_all", FILE)                                                     \
+    X(FILE_IWRITE_AT, 153, "MPI_File_iwrite_at", FILE)                                                       \
+    X(FILE_IWRITE_AT_ALL, 154, "MPI_File_iwrite_at_all", FILE)                                               \
+    X(FILE_READ_SHARED, 155, "MPI_File_read_shared", FILE)                                                   \
+    X(FILE_WRITE_SHARED, 156, "MPI_File_write_shared", FILE)                                                 \
+    X(FILE_READ_ORDERED, 157, "MPI_File_read_ordered", FILE)                                                 \
+    X(FILE_WRITE_ORDERED, 158, "MPI_File_write_ordered", FILE)                                               \
+    X(FILE_SET_VIEW, 159, "MPI_File_set_view", FILE)                                                         \
+    X(FILE_SET_SIZE, 160, "MPI_File_set_size", FILE)                                                         \
+    X(FILE_PREALLOCATE, 161, "MPI_File_preallocate", FILE)                                                   \
+    X(FILE_DELETE, 162, "MPI_File_delete", FILE)
 
 #define MPI_CALL_ROW(name, number, text, shape) MPI_CALL_##name = number,
 enum mpi_call { MPI_CALL_OTHER = 0, MPI_CALLS(MPI_CALL_ROW) MPI_CALL_COUNT };
 #undef MPI_CALL_ROW
 
-/* "MPI_Send"; of a number that is not in the list "MPI". */
+/* "MPI_Send"; of a number that is not in the list "another call of MPI". */
 static inline const char *mpi_call_name(unsigned call)
 {
     switch (call) {
@@ -155,7 +204,7 @@ static inline const char *mpi_call_name(unsigned call)
         MPI_CALLS(MPI_CALL_ROW)
 #undef MPI_CALL_ROW
     }
-    return "MPI";
+    return "another call of MPI";
 }
 
 static inline enum mpi_shape mpi_call_shape(unsigned call)

@@ -2,6 +2,7 @@
 tag is right, and the same in all of them."""
 
 import collections
+import json
 import re
 import shutil
 import subprocess
@@ -391,3 +392,47 @@ def test_without_mpi(sonde, modern, tmp_path):
     assert code == 0 and "no call of MPI was met" in words
     assert told("record", "--mpi", "-p", "1")[0] == 2
     assert told("mem", "--rss", "--mpi", "x.py")[0] == 2
+
+
+ENDED = """
+import os, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+def talk(other):
+    sent, come = comm.Send_init(bytearray(50), other, 1), comm.Recv_init(bytearray(50), other, 1)
+    for turn in range(3):
+        come.Start()
+        sent.Start()
+        MPI.Request.Waitall([sent, come])
+    for turn in range(2):
+        MPI.Prequest.Startall([sent, come])
+        MPI.Request.Waitall([sent, come])
+def hang():
+    comm.Barrier()
+talk(1 - comm.rank)
+if comm.rank == 0:
+    hang()
+time.sleep(1)
+os._exit(1)
+"""
+
+
+def test_ended_in_a_call(sonde, tmp_path):
+    """Its time is MPI's, though it never ended. Messages of persistent requests are in the matrix."""
+    world = mpi_worlds.debian()
+    (tmp_path / "ended.py").write_text(ENDED)
+    command = [sonde, "record", "--mpi", "-o", "run", "--", world.python, "ended.py"]
+    world.run([*world.words(2), *command], tmp_path, expect=None)
+    hanging, other = (Rank(path) for path in sorted(tmp_path.glob("run/rank-*.sonde")))
+    row = next(row for row in hanging.totals if NAMES[row["call"]] == "BARRIER")
+    assert (row["count"], function_of(hanging.recording, row["node"])) == (1, "hang")
+    assert row["total_ns"] > 500_000_000
+    assert other.counted("BARRIER") == (0, 0, 0)
+    for file in (hanging, other):
+        assert file.counted("START") == (10, 250, 250) and file.counted("STARTALL")[0] == 2
+        assert file.counted("SEND_INIT", "RECV_INIT")[0] == 2
+    told = subprocess.check_output([sonde, "report", "run", "--mpi", "messages", "--json"], cwd=tmp_path)
+    assert [tuple(cell.values()) for cell in json.loads(told)["messages"]] == [(0, 1, 5, 250), (1, 0, 5, 250)]
+    told = subprocess.check_output([sonde, "report", "run", "--mpi", "paths"], cwd=tmp_path, text=True)
+    line = 1 + ENDED.splitlines().index("    comm.Barrier()")
+    assert re.search(rf"MPI_Barrier +hang \(.*ended\.py:{line}\)", told)

@@ -64,9 +64,12 @@ struct mpi_event {
     uint16_t reserved;
 };
 
+/* One thread's: what it tells, and the call that it is in. */
 struct mpi_ring {
-    uint64_t written; /* events, ever growing */
-    char apart[56];   /* from what the other side writes */
+    uint64_t written;              /* events, ever growing */
+    uint64_t open_ticks;           /* when that call began; 0 = in none */
+    uint32_t open_call, open_node; /* enum mpi_call; of the stacks */
+    char apart[40];                /* from what the other side writes */
     uint64_t taken;
     char apart_too[56];
     struct mpi_event events[MPI_AREA_RING_EVENTS];

@@ -157,7 +157,7 @@ static after_form *const after[] = {
     [MPI_FORM_TESTALL] = mpi_pending_after_all,
     [MPI_FORM_TESTANY] = mpi_pending_after_any,
     [MPI_FORM_START] = mpi_pending_after_start,
-    [MPI_FORM_STARTALL] = mpi_pending_after_start,
+    [MPI_FORM_STARTALL] = mpi_pending_after_start_all,
     [MPI_FORM_REQUEST_FREE] = mpi_pending_after_free,
     [MPI_FORM_PROBE] = mpi_messages_after_probe,
     [MPI_FORM_MPROBE] = mpi_messages_after_probe,
@@ -203,9 +203,9 @@ static bool has_failed(const struct mpi_made *made, int result)
 static int call_counted(struct mpi_made *made)
 {
     before(made);
-    made->start_ticks = mpi_tracker_now();
+    made->start_ticks = mpi_tracker_enter(made->thread, made->row->call);
     int result = invoke(made->row, made->language, made->words);
-    made->end_ticks = mpi_tracker_now();
+    made->end_ticks = mpi_tracker_leave(made->thread);
     int saved = errno;
     if (mpi_pickle_is_wanted)
         mpi_pickle_ask();

@@ -94,7 +94,7 @@ enum mpi_form {
     X(Testsome, TESTSOME, WAITSOME, 5, 0, 0)                                                                 \
     X(Start, START, START, 1, 0, 0)                                                                          \
     X(Startall, STARTALL, STARTALL, 2, 0, 0)                                                                 \
-    X(Request_free, OTHER, REQUEST_FREE, 1, 0, 0)                                                            \
+    X(Request_free, REQUEST_FREE, REQUEST_FREE, 1, 0, 0)                                                     \
     X(Probe, PROBE, PROBE, 4, 0, 0)                                                                          \
     X(Iprobe, IPROBE, PROBE, 5, 0, 0)                                                                        \
     X(Mprobe, MPROBE, MPROBE, 5, 0, 0)                                                                       \
@@ -134,44 +134,44 @@ enum mpi_form {
     X(Alltoallw, ALLTOALLW, ALLTOALLW, 9, 0, 0)                                                              \
     X(Ialltoallw, IALLTOALLW, ALLTOALLW, 10, 0, 0)                                                           \
     X(Neighbor_allgather, NEIGHBOR_ALLGATHER, ON, 7, 0, 6)                                                   \
-    X(Ineighbor_allgather, NEIGHBOR_ALLGATHER, ON, 8, 0, 6)                                                  \
+    X(Ineighbor_allgather, INEIGHBOR_ALLGATHER, ON, 8, 0, 6)                                                 \
     X(Neighbor_allgatherv, NEIGHBOR_ALLGATHERV, ON, 8, 0, 7)                                                 \
-    X(Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, ON, 9, 0, 7)                                                \
+    X(Ineighbor_allgatherv, INEIGHBOR_ALLGATHERV, ON, 9, 0, 7)                                               \
     X(Neighbor_alltoall, NEIGHBOR_ALLTOALL, ON, 7, 0, 6)                                                     \
-    X(Ineighbor_alltoall, NEIGHBOR_ALLTOALL, ON, 8, 0, 6)                                                    \
+    X(Ineighbor_alltoall, INEIGHBOR_ALLTOALL, ON, 8, 0, 6)                                                   \
     X(Neighbor_alltoallv, NEIGHBOR_ALLTOALLV, ON, 9, 0, 8)                                                   \
-    X(Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, ON, 10, 0, 8)                                                 \
+    X(Ineighbor_alltoallv, INEIGHBOR_ALLTOALLV, ON, 10, 0, 8)                                                \
     X(Neighbor_alltoallw, NEIGHBOR_ALLTOALLW, ON, 9, 0, 8)                                                   \
-    X(Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW, ON, 10, 0, 8)                                                 \
+    X(Ineighbor_alltoallw, INEIGHBOR_ALLTOALLW, ON, 10, 0, 8)                                                \
     X(Init, INIT, INIT, 2, 0, 0)                                                                             \
     X(Init_thread, INIT, INIT, 4, 0, 0)                                                                      \
     X(Finalize, FINALIZE, FINALIZE, 1, 0, 0)                                                                 \
     X(Pcontrol, OTHER, PCONTROL, 4, 0, 0)                                                                    \
     X(Comm_dup, COMM_DUP, MAKE, 2, 0, 1)                                                                     \
-    X(Comm_dup_with_info, COMM_DUP, MAKE, 3, 0, 2)                                                           \
+    X(Comm_dup_with_info, COMM_DUP_WITH_INFO, MAKE, 3, 0, 2)                                                 \
     X(Comm_split, COMM_SPLIT, MAKE, 4, 0, 3)                                                                 \
     X(Comm_split_type, COMM_SPLIT_TYPE, MAKE, 5, 0, 4)                                                       \
     X(Comm_create, COMM_CREATE, MAKE, 3, 0, 2)                                                               \
     X(Comm_create_group, COMM_CREATE_GROUP, MAKE, 4, 0, 3)                                                   \
-    X(Comm_spawn, OTHER, MAKE, 8, 5, 6)                                                                      \
+    X(Comm_spawn, COMM_SPAWN, MAKE, 8, 5, 6)                                                                 \
     X(Comm_free, COMM_FREE, FREE, 1, 0, 0)                                                                   \
-    X(Comm_disconnect, COMM_FREE, FREE, 1, 0, 0)                                                             \
-    X(Comm_set_name, OTHER, NAME, 2, 0, 0)                                                                   \
+    X(Comm_disconnect, COMM_DISCONNECT, FREE, 1, 0, 0)                                                       \
+    X(Comm_set_name, COMM_SET_NAME, NAME, 2, 0, 0)                                                           \
     X(Intercomm_create, INTERCOMM_CREATE, MAKE, 6, 0, 5)                                                     \
     X(Intercomm_merge, INTERCOMM_MERGE, MAKE, 3, 0, 2)                                                       \
     X(Cart_create, CART_CREATE, MAKE, 6, 0, 5)                                                               \
-    X(Cart_sub, CART_CREATE, MAKE, 3, 0, 2)                                                                  \
-    X(Graph_create, CART_CREATE, MAKE, 6, 0, 5)                                                              \
-    X(Dist_graph_create, DIST_GRAPH_CREATE_ADJACENT, MAKE, 9, 0, 8)                                          \
+    X(Cart_sub, CART_SUB, MAKE, 3, 0, 2)                                                                     \
+    X(Graph_create, GRAPH_CREATE, MAKE, 6, 0, 5)                                                             \
+    X(Dist_graph_create, DIST_GRAPH_CREATE, MAKE, 9, 0, 8)                                                   \
     X(Dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, MAKE, 10, 0, 9)                                \
     X(Put, PUT, PUT, 8, 0, 1)                                                                                \
-    X(Rput, PUT, PUT, 9, 0, 1)                                                                               \
+    X(Rput, RPUT, PUT, 9, 0, 1)                                                                              \
     X(Get, GET, GET, 8, 0, 1)                                                                                \
-    X(Rget, GET, GET, 9, 0, 1)                                                                               \
+    X(Rget, RGET, GET, 9, 0, 1)                                                                              \
     X(Accumulate, ACCUMULATE, PUT, 9, 0, 1)                                                                  \
-    X(Raccumulate, ACCUMULATE, PUT, 10, 0, 1)                                                                \
+    X(Raccumulate, RACCUMULATE, PUT, 10, 0, 1)                                                               \
     X(Get_accumulate, GET_ACCUMULATE, GET, 12, 0, 4)                                                         \
-    X(Rget_accumulate, GET_ACCUMULATE, GET, 13, 0, 4)                                                        \
+    X(Rget_accumulate, RGET_ACCUMULATE, GET, 13, 0, 4)                                                       \
     X(Fetch_and_op, FETCH_AND_OP, OTHER, 7, 0, 0)                                                            \
     X(Compare_and_swap, COMPARE_AND_SWAP, OTHER, 7, 0, 0)                                                    \
     X(Win_create, WIN_CREATE, ON, 6, 0, 4)                                                                   \
@@ -199,7 +199,37 @@ enum mpi_form {
     X(File_write_all, FILE_WRITE_ALL, PUT, 5, 0, 2)                                                          \
     X(File_write_at, FILE_WRITE_AT, PUT, 6, 0, 3)                                                            \
     X(File_write_at_all, FILE_WRITE_AT_ALL, PUT, 6, 0, 3)                                                    \
-    X(File_sync, FILE_SYNC, OTHER, 1, 0, 0)
+    X(File_sync, FILE_SYNC, OTHER, 1, 0, 0)                                                                  \
+    X(Abort, ABORT, OTHER, 2, 0, 0)                                                                          \
+    X(Request_get_status, REQUEST_GET_STATUS, OTHER, 3, 0, 0)                                                \
+    X(Buffer_detach, BUFFER_DETACH, OTHER, 2, 0, 0)                                                          \
+    X(Isendrecv, ISENDRECV, ON, 12, 0, 10)                                                                   \
+    X(Isendrecv_replace, ISENDRECV_REPLACE, ON, 9, 0, 7)                                                     \
+    X(Comm_idup, COMM_IDUP, ON, 3, 0, 0)                                                                     \
+    X(Comm_spawn_multiple, COMM_SPAWN_MULTIPLE, MAKE, 9, 6, 7)                                               \
+    X(Comm_accept, COMM_ACCEPT, MAKE, 5, 3, 4)                                                               \
+    X(Comm_connect, COMM_CONNECT, MAKE, 5, 3, 4)                                                             \
+    X(Win_create_dynamic, WIN_CREATE_DYNAMIC, ON, 3, 0, 1)                                                   \
+    X(Win_flush_local, WIN_FLUSH_LOCAL, OTHER, 2, 0, 0)                                                      \
+    X(Win_flush_local_all, WIN_FLUSH_LOCAL_ALL, OTHER, 1, 0, 0)                                              \
+    X(Win_sync, WIN_SYNC, OTHER, 1, 0, 0)                                                                    \
+    X(Win_test, WIN_TEST, OTHER, 2, 0, 0)                                                                    \
+    X(File_iread, FILE_IREAD, GET, 5, 0, 2)                                                                  \
+    X(File_iread_all, FILE_IREAD_ALL, GET, 5, 0, 2)                                                          \
+    X(File_iread_at, FILE_IREAD_AT, GET, 6, 0, 3)                                                            \
+    X(File_iread_at_all, FILE_IREAD_AT_ALL, GET, 6, 0, 3)                                                    \
+    X(File_iwrite, FILE_IWRITE, PUT, 5, 0, 2)                                                                \
+    X(File_iwrite_all, FILE_IWRITE_ALL, PUT, 5, 0, 2)                                                        \
+    X(File_iwrite_at, FILE_IWRITE_AT, PUT, 6, 0, 3)                                                          \
+    X(File_iwrite_at_all, FILE_IWRITE_AT_ALL, PUT, 6, 0, 3)                                                  \
+    X(File_read_shared, FILE_READ_SHARED, GET, 5, 0, 2)                                                      \
+    X(File_write_shared, FILE_WRITE_SHARED, PUT, 5, 0, 2)                                                    \
+    X(File_read_ordered, FILE_READ_ORDERED, GET, 5, 0, 2)                                                    \
+    X(File_write_ordered, FILE_WRITE_ORDERED, PUT, 5, 0, 2)                                                  \
+    X(File_set_view, FILE_SET_VIEW, OTHER, 6, 0, 0)                                                          \
+    X(File_set_size, FILE_SET_SIZE, OTHER, 2, 0, 0)                                                          \
+    X(File_preallocate, FILE_PREALLOCATE, OTHER, 2, 0, 0)                                                    \
+    X(File_delete, FILE_DELETE, OTHER, 2, 0, 0)
 
 /* Which of a function's three ways of being called. */
 enum mpi_language { MPI_LANGUAGE_C, MPI_LANGUAGE_C_LARGE, MPI_LANGUAGE_FORTRAN, MPI_LANGUAGES };

@@ -66,7 +66,9 @@ void mpi_messages_after_init(struct mpi_made *made)
     bool sends = made->row->form == MPI_FORM_SEND_INIT;
     struct mpi_event event = mpi_made_event(made, sends ? MPI_EVENT_SENT : MPI_EVENT_RECEIVED);
     const struct mpi_communicator *communicator = address(made, &event, 3, 5);
-    const struct mpi_tally tally = {.communicator = event.communicator, .peer = event.peer};
+    const struct mpi_tally tally = {.call = sends ? MPI_CALL_SEND_INIT : MPI_CALL_RECV_INIT,
+                                    .communicator = event.communicator,
+                                    .peer = MPI_TRACKER_NOBODY};
     mpi_tracker_count(made->thread, &tally, mpi_made_ticks(made));
     event.sent_bytes = sends && event.peer != MPI_TRACKER_NOBODY ? mpi_made_bytes(made, 1, 2) : 0;
     struct mpi_request request = mpi_pending_request(&event, communicator);

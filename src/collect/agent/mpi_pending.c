@@ -37,6 +37,7 @@ void mpi_pending_post(struct mpi_made *made, const struct mpi_event *event,
     mpi_pending_remember(&mpi_requests, made->key, &request);
 }
 
+/* Whom a receive is from is known at its end. */
 static void start_one(struct mpi_made *made, mpi_word key, struct mpi_event *single)
 {
     uint32_t node = mpi_tracker_node(made->thread);
@@ -44,24 +45,30 @@ static void start_one(struct mpi_made *made, mpi_word key, struct mpi_event *sin
     if (!request)
         return;
     single->communicator = request->communicator;
-    single->peer = request->peer;
+    single->peer = request->kind == MPI_EVENT_SENT ? request->peer : MPI_TRACKER_NOBODY;
     single->sent_bytes = request->sent_bytes;
 }
 
 void mpi_pending_after_start(struct mpi_made *made)
 {
-    bool all = made->row->form == MPI_FORM_STARTALL;
-    int requests = all ? mpi_made_number(made, 0) : 1;
-    struct mpi_event none = mpi_made_event(made, 0);
+    struct mpi_event single = mpi_made_event(made, 0);
+    start_one(made, mpi_made_handle_at(made, 0, 0, mpi_binding.request_of), &single);
+    mpi_made_charge(made, &single);
+}
+
+/* The Starts that it stands for are counted as well: each is one message. */
+void mpi_pending_after_start_all(struct mpi_made *made)
+{
+    const struct mpi_event none = mpi_made_event(made, 0);
+    int requests = mpi_made_number(made, 0);
     for (int i = 0; i < requests; i++) {
         struct mpi_event single = mpi_made_event(made, 0);
-        start_one(made, mpi_made_handle_at(made, all, (size_t)i, mpi_binding.request_of), &single);
-        const struct mpi_tally tally = {MPI_CALL_START, single.communicator, single.peer, single.sent_bytes,
-                                        0};
-        if (!all)
-            none = single;
-        else if (single.sent_bytes)
-            mpi_tracker_add_bytes(mpi_tracker_node(made->thread), &tally);
+        start_one(made, mpi_made_handle_at(made, 1, (size_t)i, mpi_binding.request_of), &single);
+        const struct mpi_tally tally = {.call = MPI_CALL_START,
+                                        .communicator = single.communicator,
+                                        .peer = single.peer,
+                                        .sent_bytes = single.sent_bytes};
+        mpi_tracker_count(made->thread, &tally, 0);
     }
     mpi_made_charge(made, &none);
 }

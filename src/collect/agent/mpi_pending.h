@@ -30,7 +30,8 @@ void mpi_pending_after_one(struct mpi_made *made); /* Wait, Test; the others lik
 void mpi_pending_after_all(struct mpi_made *made);
 void mpi_pending_after_any(struct mpi_made *made);
 void mpi_pending_after_some(struct mpi_made *made);
-void mpi_pending_after_start(struct mpi_made *made); /* Start, Startall */
+void mpi_pending_after_start(struct mpi_made *made);
+void mpi_pending_after_start_all(struct mpi_made *made);
 void mpi_pending_after_free(struct mpi_made *made);
 
 #endif

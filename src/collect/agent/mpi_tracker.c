@@ -231,6 +231,28 @@ void *mpi_tracker_scratch(struct mpi_thread *thread, uint64_t bytes)
     return thread->scratch;
 }
 
+/* ---- the call itself ---- */
+
+uint64_t mpi_tracker_enter(struct mpi_thread *thread, uint32_t call)
+{
+    struct mpi_ring *ring = thread->ring;
+    if (!ring || paused)
+        return mpi_tracker_now();
+    ring->open_call = call;
+    ring->open_node = mpi_tracker_node(thread);
+    uint64_t now = mpi_tracker_now();
+    __atomic_store_n(&ring->open_ticks, now, __ATOMIC_RELEASE);
+    return now;
+}
+
+uint64_t mpi_tracker_leave(struct mpi_thread *thread)
+{
+    uint64_t now = mpi_tracker_now();
+    if (thread->ring)
+        __atomic_store_n(&thread->ring->open_ticks, 0, __ATOMIC_RELAXED);
+    return now;
+}
+
 /* ---- totals ---- */
 
 static bool is_same(const struct mpi_total *total, uint32_t node, const struct mpi_tally *tally)

@@ -41,6 +41,10 @@ uint64_t mpi_tracker_now(void);
 /* The node of the thread's stack, as it was when the call began. */
 uint32_t mpi_tracker_node(struct mpi_thread *thread);
 
+/* Around the call itself: gives the time. Should the process end in between, the recorder knows where it was. */
+uint64_t mpi_tracker_enter(struct mpi_thread *thread, uint32_t call);
+uint64_t mpi_tracker_leave(struct mpi_thread *thread);
+
 /* One call from the stack, which took so long. */
 void mpi_tracker_count(struct mpi_thread *thread, const struct mpi_tally *tally, uint64_t ticks);
 /* Bytes of a call that was counted at `node` before, maybe by another thread. */

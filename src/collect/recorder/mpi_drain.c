@@ -157,6 +157,28 @@ static void write_totals(struct mpi_drain *drain)
         write_total(drain, i);
 }
 
+/* The call in which a process ended, as one of killed or hanging ranks: nobody has counted it. */
+static void write_open(struct mpi_drain *drain, uint64_t end_ticks)
+{
+    uint32_t rings = drain->area->ring_count;
+    for (uint32_t i = 0; i < rings && i < MPI_AREA_RINGS; i++) {
+        const struct mpi_ring *ring = &drain->area->rings[i];
+        uint64_t start_ticks = __atomic_load_n(&ring->open_ticks, __ATOMIC_ACQUIRE);
+        uint32_t call = ring->open_call;
+        struct place place;
+        if (!start_ticks || start_ticks > end_ticks || !find_place(drain, ring->open_node, &place))
+            continue;
+        const struct mpi_total_row row = {.count = 1,
+                                          .total_ns =
+                                              clock_span_ns(&drain->paths.rate, end_ticks - start_ticks),
+                                          .thread = place.thread,
+                                          .node = place.node,
+                                          .peer = MPI_NOBODY,
+                                          .call = call < MPI_CALL_COUNT ? (uint8_t)call : 0};
+        writer_mpi_total(drain->writer, &row);
+    }
+}
+
 /* ---- single messages and collectives ---- */
 
 static void write_message(struct mpi_drain *drain, const struct mpi_event *event, struct place place)
@@ -264,6 +286,7 @@ void mpi_drain_finish(struct mpi_drain *drain, const struct clock_rate *rate, ui
     const struct mpi_area *area = drain->area;
     mpi_drain_step(drain, rate);
     write_totals(drain);
+    write_open(drain, end_ticks);
     heap_paths_end_threads(&drain->paths, end_ticks);
     note(drain, area->lost_events,
          "single MPI messages and collectives left out because the recorder was too slow; the totals have "
