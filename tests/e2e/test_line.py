@@ -170,7 +170,7 @@ POOL = """
 def test_multiprocessing(launch, method):
     launch.write("pool.py", POOL)
     # A child that was spawned runs the program under another name.
-    options = ["-f", "pool.py"]
+    options = ["-f", "work"]
     done = line_times.timed(launch, "pool.py", method, options=options, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     assert line_times.hits(line_times.by_name(launch)["work"]) == {6: 8, 7: 48, 8: 40, 9: 8}

@@ -47,13 +47,19 @@ static bool matches_joined(const char *target, const char *module, size_t module
     return size > 0 && (size_t)size < sizeof joined && name_lies_in(target, joined);
 }
 
+/* In a process that multiprocessing has spawned the main program has another name. */
+static bool is_main(const char *module)
+{
+    return module && (strcmp(module, "__main__") == 0 || strcmp(module, "__mp_main__") == 0);
+}
+
 /* The main program's functions may be called by their names alone, or by the name of its file, too. */
 static bool matches_name(const struct target *target, const struct subject *subject)
 {
     if (subject->module &&
         matches_joined(target->text, subject->module, strlen(subject->module), subject->qualname))
         return true;
-    if (!subject->module || strcmp(subject->module, "__main__") != 0)
+    if (!is_main(subject->module))
         return false;
     const char *slash = strrchr(subject->file, '/');
     const char *stem = slash ? slash + 1 : subject->file;
