@@ -40,7 +40,7 @@ export const foundWords = computed(() => {
   if (!found) return "";
   if (!found.size) return "nothing found";
   const part = taken.value;
-  return `${count(found.size)} found${part === null ? "" : `, ${perCent(part)} of the ${memoryMeasure.value ? "memory" : "time"}`}`;
+  return `${count(found.size)} found${part === null || Number.isNaN(part) ? "" : `, ${perCent(part)} of the ${memoryMeasure.value ? "memory" : "time"}`}`;
 });
 
 const MOST = 1000;

@@ -450,7 +450,8 @@ function Body({ columns, table }: { columns: Column[]; table: Functions }): JSX.
 }
 
 function statusText(table: Functions): string {
-  const groupCount = grouping.value && groups.value ? `${count(groups.value.id.length)} ${groups.value.by}s · ` : "";
+  const title = GROUPINGS.find(({ name }) => name === groups.value?.by)?.title;
+  const groupCount = grouping.value && groups.value ? `${count(groups.value.id.length)} ${title} · ` : "";
   const shown = functionOrder.value.length;
   const of = shown === table.code.length ? "" : ` of ${count(table.code.length)}`;
   return `${groupCount}${count(shown)}${of} functions · per cent of ${wholeWords(table.whole)}`;

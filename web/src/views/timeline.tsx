@@ -78,6 +78,11 @@ function choose(recording: Recording, found: Found | null): void {
 
 const TWO_LINES = 30;
 
+/** "process 7 · solve.py" of "process 7 · /usr/bin/python3 /home/me/solve.py": there is little room. */
+function shortDetail(detail: string): string {
+  return detail.replace(/(^|· )\S*python[\d.]* (?=[^-\s])/, "$1").replace(/(^|· )\S*\//, "$1");
+}
+
 interface NameProps {
   placed: Placed;
   onToggle(track: Track): void;
@@ -88,7 +93,7 @@ function Name({ placed: { track, top, height }, onToggle }: NameProps): JSX.Elem
   if (track.kind === "process")
     return (
       <div class="name process" style={style} title={track.detail}>
-        <b>{track.title}</b> <span>{track.detail.replace(/(^|· )\S*\//, "$1")}</span>
+        <b>{track.title}</b> <span>{shortDetail(track.detail)}</span>
       </div>
     );
   if (track.counter)
@@ -212,9 +217,9 @@ export function Timeline({ recording }: ViewProps): JSX.Element {
       <Drawn recording={current} whole={[begin_ns, end_ns]} />
       <p class="status">
         {current.summary.timed || current.summary.only_counters ? "" : "what functions took was added up and has no times · "}
+        {messagesHidden.value > 0 && `${count(messagesHidden.value)} shorter messages are not drawn: zoom in · `}
         wheel: zoom · drag: move · shift-drag or drag on the axis: select a range
         {current.summary.timed && " · click: select · double click: zoom to it · i: idle time, too"}
-        {messagesHidden.value > 0 && ` · ${count(messagesHidden.value)} shorter messages are not drawn: zoom in`}
       </p>
     </div>
   );
