@@ -172,7 +172,7 @@ static void test_overwritten(void **state)
     assert_int_equal(recording.mpi_totals_count, 0);
     assert_true(recording.notes_count >= 1);
     assert_int_equal(recording.communicators_count, 2);
-    assert_int_equal(recording.notes[recording.notes_count - 1].count, 7); /* the total is met twice */
+    assert_int_equal(recording.notes[recording.notes_count - 1].count, 6);
     recording_clear(&recording);
 }
 
@@ -189,11 +189,68 @@ static void test_header(void **state)
     recording_clear(&recording);
 }
 
+/* Rows of totals added up. */
+static struct mpi_total_row sum(const struct recording *recording)
+{
+    struct mpi_total_row sum = {0};
+    for (uint32_t i = 0; i < recording->mpi_totals_count; i++) {
+        assert_int_equal(recording->mpi_totals[i].call, MPI_CALL_BARRIER);
+        sum.count += recording->mpi_totals[i].count;
+        sum.total_ns += recording->mpi_totals[i].total_ns;
+    }
+    return sum;
+}
+
+static void open_call(struct made *made, uint64_t ticks)
+{
+    struct mpi_ring *ring = &made->area->rings[0];
+    ring->open_call = MPI_CALL_BARRIER;
+    ring->open_node = 1;
+    ring->open_ticks = ticks;
+}
+
+/* The process is killed in it. */
+static void test_ended_in_a_call(void **state)
+{
+    (void)state;
+    struct made made;
+    struct recording recording = {0};
+    make(&made);
+    open_call(&made, 400);
+    finish(&made, &recording);
+    assert_int_equal(sum(&recording).count, 1);
+    assert_int_equal(sum(&recording).total_ns, 1200);
+    recording_clear(&recording);
+}
+
+/* What is told of a call while it lasts is not told again at its end. */
+static void test_a_call_that_lasts(void **state)
+{
+    (void)state;
+    struct made made;
+    struct recording recording = {0};
+    const uint64_t lasts_ticks = 8000000000u;
+    make(&made);
+    open_call(&made, heap_area_now(mpi_area_stacks(made.area)) - lasts_ticks / 2);
+    mpi_drain_step(made.drain, &rate);
+    made.area->rings[0].open_ticks = 0;
+    made.area->total_count = 2;
+    made.area->totals[1] =
+        (struct mpi_total){.node = 1, .call = MPI_CALL_BARRIER, .count = 1, .ticks = lasts_ticks};
+    finish(&made, &recording);
+    assert_int_equal(recording.mpi_totals_count, 2);
+    assert_int_equal(sum(&recording).count, 1);
+    assert_int_equal(sum(&recording).total_ns, 2 * lasts_ticks);
+    recording_clear(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_totals_grow),
+        cmocka_unit_test(test_ended_in_a_call),
+        cmocka_unit_test(test_a_call_that_lasts),
         cmocka_unit_test(test_overwritten),
         cmocka_unit_test(test_header),
     };

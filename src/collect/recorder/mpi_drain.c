@@ -12,7 +12,17 @@
 #include "store/writer.h"
 #include "store/writer_mpi.h"
 
-#define TOTALS_NS 1000000000u /* between two looks at the totals */
+#define TOTALS_NS     1000000000u /* between two looks at the totals */
+#define ADVANCE_LOOKS 2
+
+/* A call that lasts: what the file has of it before its end. */
+struct advance {
+    uint64_t start_ticks; /* 0 = none */
+    uint64_t told_ticks;
+    uint32_t node;
+    uint8_t call;
+    uint8_t looks; /* at the totals since its end */
+};
 
 struct mpi_drain {
     struct mpi_area *area;
@@ -24,6 +34,7 @@ struct mpi_drain {
     struct mpi_total
         *written; /* by row: what the file has. From the kernel, since most of it is never touched */
     uint64_t next_totals_ns;
+    struct advance advances[MPI_AREA_RINGS];
     bool rank_told;
     uint64_t senseless;
 };
@@ -122,12 +133,77 @@ static bool find_place(struct mpi_drain *drain, uint32_t row, struct place *plac
     return place->thread;
 }
 
-/* ---- totals ---- */
-
 static uint64_t more(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;
 }
+
+/* ---- calls that last ---- */
+
+/* A part of an open call. Its first part counts as the call. */
+static void write_part(struct mpi_drain *drain, struct advance *advance, uint64_t until_ticks)
+{
+    struct place place;
+    uint64_t ticks = until_ticks - advance->start_ticks;
+    if (!find_place(drain, advance->node, &place))
+        return;
+    const struct mpi_total_row row = {.count = advance->told_ticks == 0,
+                                      .total_ns = clock_span_ns(&drain->paths.rate, ticks) -
+                                                  clock_span_ns(&drain->paths.rate, advance->told_ticks),
+                                      .thread = place.thread,
+                                      .node = place.node,
+                                      .peer = MPI_NOBODY,
+                                      .call = advance->call};
+    writer_mpi_total(drain->writer, &row);
+    advance->told_ticks = ticks;
+}
+
+/* What has ended is in the totals soon, where take_off finds it; not while the program has paused. */
+static void see_open(struct mpi_drain *drain, uint32_t number, uint64_t now_ticks, uint64_t step_ticks)
+{
+    const struct mpi_ring *ring = &drain->area->rings[number];
+    struct advance *advance = &drain->advances[number];
+    uint64_t start_ticks = __atomic_load_n(&ring->open_ticks, __ATOMIC_ACQUIRE);
+    if (advance->start_ticks && advance->start_ticks != start_ticks) {
+        if (advance->looks++ == ADVANCE_LOOKS)
+            *advance = (struct advance){0};
+        return;
+    }
+    if (!start_ticks || start_ticks > now_ticks || ring->open_call >= MPI_CALL_COUNT)
+        return;
+    uint64_t next_ticks = advance->told_ticks + (step_ticks ? step_ticks + advance->told_ticks / 8 : 0);
+    if (now_ticks - start_ticks <= next_ticks)
+        return;
+    if (!advance->start_ticks)
+        *advance = (struct advance){
+            .start_ticks = start_ticks, .node = ring->open_node, .call = (uint8_t)ring->open_call};
+    write_part(drain, advance, now_ticks);
+}
+
+/* Calls that last, as in a rank that hangs, and (`step_ticks` 0: all of it) that in which a process has ended. */
+static void see_all_open(struct mpi_drain *drain, uint64_t now_ticks, uint64_t step_ticks)
+{
+    uint32_t rings = drain->area->ring_count;
+    for (uint32_t i = 0; i < rings && i < MPI_AREA_RINGS; i++)
+        see_open(drain, i, now_ticks, step_ticks);
+}
+
+/* Of a call that has ended the file has a part already. A node is one thread's, which is in one call at a time. */
+static void take_off(struct mpi_drain *drain, const struct mpi_total *now, const struct mpi_total *before,
+                     struct mpi_total_row *row)
+{
+    for (uint32_t i = 0; i < MPI_AREA_RINGS; i++) {
+        struct advance *advance = &drain->advances[i];
+        if (!advance->told_ticks || advance->node != now->node || advance->call != now->call || !row->count ||
+            more(now->ticks, before->ticks) < advance->told_ticks)
+            continue;
+        row->count--;
+        row->total_ns = more(row->total_ns, clock_span_ns(&drain->paths.rate, advance->told_ticks));
+        *advance = (struct advance){0};
+    }
+}
+
+/* ---- totals ---- */
 
 static void write_total(struct mpi_drain *drain, uint32_t number)
 {
@@ -137,15 +213,16 @@ static void write_total(struct mpi_drain *drain, uint32_t number)
     if (!now.node || memcmp(&now, before, sizeof now) == 0 || !find_place(drain, now.node, &place))
         return;
     uint64_t ns = clock_span_ns(&drain->paths.rate, now.ticks);
-    const struct mpi_total_row row = {.count = more(now.count, before->count),
-                                      .sent_bytes = more(now.sent_bytes, before->sent_bytes),
-                                      .received_bytes = more(now.received_bytes, before->received_bytes),
-                                      .total_ns = more(ns, clock_span_ns(&drain->paths.rate, before->ticks)),
-                                      .thread = place.thread,
-                                      .node = place.node,
-                                      .communicator = communicator_of(drain, now.communicator),
-                                      .peer = now.peer,
-                                      .call = now.call < MPI_CALL_COUNT ? (uint8_t)now.call : 0};
+    struct mpi_total_row row = {.count = more(now.count, before->count),
+                                .sent_bytes = more(now.sent_bytes, before->sent_bytes),
+                                .received_bytes = more(now.received_bytes, before->received_bytes),
+                                .total_ns = more(ns, clock_span_ns(&drain->paths.rate, before->ticks)),
+                                .thread = place.thread,
+                                .node = place.node,
+                                .communicator = communicator_of(drain, now.communicator),
+                                .peer = now.peer,
+                                .call = now.call < MPI_CALL_COUNT ? (uint8_t)now.call : 0};
+    take_off(drain, &now, before, &row);
     writer_mpi_total(drain->writer, &row);
     *before = now;
 }
@@ -155,28 +232,6 @@ static void write_totals(struct mpi_drain *drain)
     uint32_t count = __atomic_load_n(&drain->area->total_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 1; i < count && i < MPI_AREA_TOTALS; i++)
         write_total(drain, i);
-}
-
-/* The call in which a process ended, as one of killed or hanging ranks: nobody has counted it. */
-static void write_open(struct mpi_drain *drain, uint64_t end_ticks)
-{
-    uint32_t rings = drain->area->ring_count;
-    for (uint32_t i = 0; i < rings && i < MPI_AREA_RINGS; i++) {
-        const struct mpi_ring *ring = &drain->area->rings[i];
-        uint64_t start_ticks = __atomic_load_n(&ring->open_ticks, __ATOMIC_ACQUIRE);
-        uint32_t call = ring->open_call;
-        struct place place;
-        if (!start_ticks || start_ticks > end_ticks || !find_place(drain, ring->open_node, &place))
-            continue;
-        const struct mpi_total_row row = {.count = 1,
-                                          .total_ns =
-                                              clock_span_ns(&drain->paths.rate, end_ticks - start_ticks),
-                                          .thread = place.thread,
-                                          .node = place.node,
-                                          .peer = MPI_NOBODY,
-                                          .call = call < MPI_CALL_COUNT ? (uint8_t)call : 0};
-        writer_mpi_total(drain->writer, &row);
-    }
 }
 
 /* ---- single messages and collectives ---- */
@@ -261,6 +316,11 @@ static bool empty_rings(struct mpi_drain *drain)
 
 /* ---- the whole ---- */
 
+static uint64_t ticks_of(const struct clock_rate *rate, uint64_t ns)
+{
+    return rate->ns_per_tick > 0 ? (uint64_t)((double)ns / rate->ns_per_tick) : ns;
+}
+
 bool mpi_drain_step(struct mpi_drain *drain, const struct clock_rate *rate)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -271,6 +331,7 @@ bool mpi_drain_step(struct mpi_drain *drain, const struct clock_rate *rate)
     bool full = empty_rings(drain);
     if (now_ns >= drain->next_totals_ns) {
         write_totals(drain);
+        see_all_open(drain, heap_area_now(drain->paths.view.area), ticks_of(rate, TOTALS_NS));
         drain->next_totals_ns = now_ns + TOTALS_NS;
     }
     return full;
@@ -284,9 +345,10 @@ static void note(struct mpi_drain *drain, uint64_t count, const char *text)
 void mpi_drain_finish(struct mpi_drain *drain, const struct clock_rate *rate, uint64_t end_ticks)
 {
     const struct mpi_area *area = drain->area;
+    drain->next_totals_ns = UINT64_MAX; /* until the end, not until now */
     mpi_drain_step(drain, rate);
     write_totals(drain);
-    write_open(drain, end_ticks);
+    see_all_open(drain, end_ticks, 0);
     heap_paths_end_threads(&drain->paths, end_ticks);
     note(drain, area->lost_events,
          "single MPI messages and collectives left out because the recorder was too slow; the totals have "
