@@ -343,14 +343,17 @@ static bool resolve(struct decode *decode, struct rows *rows, unsigned column, c
 static enum outcome read_row(struct decode *decode, const struct table *table, struct rows *rows)
 {
     uint64_t values[DECODE_ROWS_COLUMNS_MAX];
+    uint64_t shared = rows->columns < rows->known ? rows->columns : rows->known;
     bool good = true;
-    for (unsigned i = 0; i < rows->columns; i++) {
-        values[i] = cursor_get_varint(&rows->cursor);
-        if (i < rows->known)
-            good &= resolve(decode, rows, i, table->columns[i], &values[i]);
+    for (unsigned i = 0; i < shared; i++) {
+        uint64_t value = cursor_get_varint(&rows->cursor);
+        good &= resolve(decode, rows, i, table->columns[i], &value);
+        values[i] = value;
     }
-    for (uint64_t i = rows->columns; i < rows->known; i++)
-        values[i] = 0; /* an older writer did not have the column */
+    for (uint64_t i = shared; i < rows->columns; i++)
+        cursor_get_varint(&rows->cursor); /* of a newer writer */
+    for (uint64_t i = shared; i < rows->known; i++)
+        values[i] = 0; /* an older one did not have the column */
     if (rows->cursor.failed || !good || decode->out_of_memory)
         return ROW_WRONG;
     return table->read(decode, rows, values);
