@@ -1,9 +1,12 @@
 """Without any target: the functions that take the time are found by samples, in the same run."""
 
 import json
+import shutil
+import subprocess
 
 import line_times
 import pytest
+from conftest import VERSIONS, Launcher
 
 # Each runs for about a second; `hot` are the functions that take its time.
 PROGRAMS = {
@@ -177,3 +180,36 @@ def test_no_line_and_why(modern_launch):
     done = line_times.timed(modern_launch, "program.py", "0.02", options=["-v"])
     assert done.returncode == 0, done.stderr.decode()
     assert b"No line was timed: no function with @profile was ever called" in done.stdout
+
+
+LATE = """
+    #include <time.h>
+    void late(void)
+    {
+        for (clock_t end = clock() + CLOCKS_PER_SEC / 4; clock() < end;)
+            ;
+    }
+"""
+ENDS = """
+    import ctypes, sys, time
+    assert ctypes.pythonapi.Py_AtExit(ctypes.CDLL(sys.argv[2]).late) == 0
+    def hot(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            sum(range(100))
+    hot(float(sys.argv[1]))
+"""
+
+
+def test_a_function_is_found_when_the_interpreter_is_gone(sonde, tmp_path):
+    """As in a program of MPI, which mpi4py ends that late: later Pythons take what is asked of them then."""
+    older = [each for each in VERSIONS if each.numbers < (3, 12) and not each.root]
+    if not older or not shutil.which("gcc"):
+        pytest.skip("no gcc, or no Python before 3.12")
+    launch = Launcher(sonde, older[-1], tmp_path)
+    source, library = launch.write("late.c", LATE), launch.folder / "late.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
+    launch.write("ends.py", ENDS)
+    for seconds in ("0.015", "0.02", "0.025", "0.03") * 2:
+        done = line_times.timed(launch, "ends.py", seconds, library)
+        assert done.returncode == 0, (seconds, done)

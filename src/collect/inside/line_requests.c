@@ -100,9 +100,10 @@ static int take(void *unused)
     return 0;
 }
 
+/* Called by a signal handler, which comes while exit functions run, too: mpi4py ends MPI when the interpreter is gone. */
 static int add_call(void)
 {
-    return Py_AddPendingCall(take, NULL);
+    return Py_IsInitialized() ? Py_AddPendingCall(take, NULL) : 0;
 }
 
 void line_requests_begin(const struct agent *agent, const struct arena *given)

@@ -111,7 +111,7 @@ static void passed(uint32_t kind, uint32_t name)
         return;
     if (has_lock())
         update();
-    else
+    else if (Py_IsInitialized()) /* C code has regions, too, when the interpreter is gone */
         Py_AddPendingCall(take_up, NULL);
 }
 
