@@ -181,8 +181,12 @@ int live_view_wait(struct live_view *live)
 {
     if (!live->pid)
         return 0;
+    sigset_t before;
+    block_signals(&before); /* before it is said that Ctrl-C ends the waiting: else it would end us */
     message_note("the program starts when somebody looks; Ctrl-C ends it");
-    return wait_beside_signals(live, false);
+    int number = wait_beside_signals(live, false);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return number;
 }
 
 void live_view_linger(struct live_view *live)

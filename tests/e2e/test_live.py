@@ -310,6 +310,7 @@ def test_the_program_waits_for_the_first_viewer(modern_launch):
 def test_ctrl_c_ends_the_waiting_for_a_viewer(modern_launch):
     with Run(modern_launch, "record", "--live-wait") as run:
         run.client()
+        until(lambda: b"Ctrl-C ends it" in run.process.stderr.readline(), run.process)
         run.process.send_signal(signal.SIGINT)
         assert run.ended()[0] == -signal.SIGINT
         assert not run.path.exists() and not is_served(run.port)
