@@ -43,8 +43,8 @@ def told(run):
     return {int(pid): int(ns) for pid, ns in (line.split() for line in run.stdout.splitlines())}
 
 
-def points(path, name, pid=None):
-    """[value] of a counter, as time went by."""
+def points(path, name, pid=None, begin_ns=0, end_ns=1 << 63):
+    """[value] of a counter, as time went by; of a part of the time alone."""
     recording = read(path)
     counters, processes, series = (recording[table] for table in ("counters", "processes", "series"))
     wanted = {
@@ -52,7 +52,8 @@ def points(path, name, pid=None):
         for number, (text, process) in enumerate(zip(counters["name"], counters["process"]))
         if recording["strings"][text] == name and pid in (None, processes["pid"][process])
     }
-    return [value for value, counter in zip(series["value"], series["counter"]) if counter in wanted]
+    rows = zip(series["value"], series["counter"], series["time_ns"])
+    return [value for value, counter, time_ns in rows if counter in wanted and begin_ns <= time_ns <= end_ns]
 
 
 def write(launch, text, name="program.py"):
@@ -193,9 +194,17 @@ def test_shared_pages_are_divided_or_left_out(modern_launch):
         "import mmap, os, time\n"
         "shared = mmap.mmap(-1, 64 << 20)\n"
         "shared.write(b'x' * (64 << 20))\n"
-        "os.fork()\n"
+        "(child_end, ready), (stay, parent_end) = os.pipe(), os.pipe()\n"
+        "child = os.fork()\n"
         "[shared[i] for i in range(0, 64 << 20, 4096)]\n"
-        "time.sleep(0.6)\n",
+        "if not child:\n"
+        "    os.close(parent_end)\n"
+        "    os.write(ready, b'1')\n"
+        "    os._exit(len(os.read(stay, 1)))\n"
+        "os.read(child_end, 1)\n"
+        "print(time.monotonic_ns())\n"
+        "time.sleep(0.6)\n"
+        "print(time.monotonic_ns())\n",
     )
     asleep = {}
     for kind in ("rss", "pss", "uss"):
@@ -205,8 +214,7 @@ def test_shared_pages_are_divided_or_left_out(modern_launch):
         if run.returncode and b"smaps" in run.stderr:
             pytest.skip("this kernel has no smaps_rollup")
         assert run.returncode == 0, run.stderr
-        values = points(output, kind)
-        asleep[kind] = values[len(values) * 2 // 3]
+        asleep[kind] = points(output, kind, None, *map(int, run.stdout.split()))[-1]
     assert asleep["rss"] > 64 * MIB
     assert 20 * MIB < asleep["rss"] - asleep["pss"] < 60 * MIB
     assert asleep["rss"] - asleep["uss"] > 60 * MIB

@@ -164,8 +164,8 @@ SLOW = """
         text = json.dumps(list(range(20000)))
         for _ in range(40):
             json.loads(text, parse_int=int)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:  # long enough to be found hot
+        end = time.process_time() + 1
+        while time.process_time() < end:  # long enough to be found hot
             assert prog.loop(100000)
         kept = [[number] for number in range(100000)]
         end = time.monotonic() + 0.2
