@@ -49,7 +49,8 @@ static void put_range(const struct recording *recording, const struct heap_total
     put_total(&totals->of[MEASURE_TOTAL], "allocation", " in this time, of which ", out);
     put_total(&totals->of[MEASURE_PEAK], "block", " were not freed in it", out);
     if (!heap_weights_is_exact(recording))
-        bytes_put_text(out, " (net growth of each stack; sonde mem --log knows each block)");
+        bytes_put_text(out, " (net growth of each stack, as of the last whole second or so; sonde mem --log "
+                            "knows each block)");
 }
 
 static void put_run(const struct recording *recording, const struct heap_totals *totals, struct bytes *out)
