@@ -4,6 +4,7 @@
 
 #include "analyse/labels.h"
 #include "analyse/line_table.h"
+#include "analyse/own_code.h"
 #include "analyse/source_block.h"
 #include "base/bytes.h"
 #include "base/quantity.h"
@@ -13,6 +14,10 @@
 #define SOURCE_BYTES     60
 #define GROWTH_MIN_BYTES (1 << 20)
 #define NAMES_MAX        3
+
+/* Below these a function is not missed. */
+#define MISSED_MIN_SHARE   0.1
+#define MISSED_MIN_SAMPLES 20
 
 static uint64_t own_ns(const struct line_table *table)
 {
@@ -161,6 +166,46 @@ double line_suspects_growth(const struct suspects *suspects, struct bytes *text,
                quantity_count(row->hits).text, row->hits == 1 ? "" : "s");
     put_source(suspects->recording, suspects->recording->codes[function->code].file, row->line, text);
     return growth_of(table, row) / added_by(table, function);
+}
+
+/* The sampler does not know modules, and has names of its own for what was timed. */
+static bool is_timed(const struct suspects *suspects, const struct code *code)
+{
+    const struct line_table *table = &suspects->lines;
+    for (uint32_t i = 0; i < table->function_count; i++) {
+        const struct code *timed = &suspects->recording->codes[table->functions[i].code];
+        if (timed->file == code->file && timed->line == code->line)
+            return true;
+    }
+    return false;
+}
+
+static bool is_missed(const struct suspects *suspects, const struct function_row *row)
+{
+    const struct recording *recording = suspects->recording;
+    const struct code *code = &recording->codes[row->code];
+    return row->samples >= MISSED_MIN_SAMPLES && code->kind == CODE_PYTHON &&
+           recording_text(recording, code->name)[0] != '<' && !own_code_is_library(recording, code) &&
+           !is_timed(suspects, code);
+}
+
+double line_suspects_not_timed(const struct suspects *suspects, struct bytes *text, uint32_t *code)
+{
+    const struct functions *functions = suspects->functions;
+    const struct function_row *most = NULL;
+    for (uint32_t i = 0; suspects->lines.function_count && i < functions->row_count; i++) {
+        const struct function_row *row = &functions->rows[i];
+        if (is_missed(suspects, row) && (!most || row->self > most->self))
+            most = row;
+    }
+    double share = most && functions->total ? (double)most->self / (double)functions->total : 0;
+    if (share < MISSED_MIN_SHARE)
+        return 0;
+    *code = most->code;
+    labels_words(suspects->recording, most->code, text);
+    bytes_putf(text, " takes %s of the time itself, but its lines were not timed: name it with -f.",
+               quantity_share(share).text);
+    return share;
 }
 
 double line_suspects_never_ran(const struct suspects *suspects, struct bytes *text, uint32_t *code)

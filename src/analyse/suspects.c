@@ -550,6 +550,7 @@ const struct suspect suspects_list[] = {
     {"waiting", look_waiting},
     {"hot-function", look_hot_function},
     {"hot-line", line_suspects_hot_line},
+    {"not-timed", line_suspects_not_timed},
     {"growing-line", line_suspects_growth},
     {"never-ran", line_suspects_never_ran},
     {"flat", look_flat},

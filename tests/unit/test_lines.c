@@ -231,6 +231,29 @@ static void says_which_line_is_hot(void **state)
     recording_clear(&recording);
 }
 
+/* Samples have found a function that was not called again, and others whose lines are there, or which are a library's. */
+static void says_what_was_not_timed(void **state)
+{
+    (void)state;
+    struct recording recording = {0};
+    make(&recording);
+    struct code seen = recording.codes[WORK], loads = seen, missed = seen;
+    seen.module = text(&recording, "a");
+    loads.file = text(&recording, "/usr/lib/python3.9/json.py");
+    missed.name = missed.qualname = text(&recording, "long_loop");
+    missed.line = 30;
+    const struct code *codes[] = {&seen, &loads, &missed};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct sample_row sample = {
+            .thread = FIRST, .state = SAMPLE_RUNNING, .count = 40, .weight_ns = 40000};
+        sample.node = recording_add_node(
+            &recording, &(struct node){.code = recording_add_code(&recording, codes[i]), .line = 31});
+        recording_add_sample(&recording, &sample);
+    }
+    assert_true(finds(&recording, "not-timed", "long_loop (a.py:30) takes 33% of the time itself, but its"));
+    recording_clear(&recording);
+}
+
 static void assert_explained(const char *mode, const char *targets, const char *words)
 {
     struct recording recording = {0};
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(heats_lines_by_what_is_exact),
         cmocka_unit_test(heats_a_function_of_two_names_once),
         cmocka_unit_test(says_which_line_is_hot),
+        cmocka_unit_test(says_what_was_not_timed),
         cmocka_unit_test(adds_memory_up),
         cmocka_unit_test(says_which_line_grows),
         cmocka_unit_test(says_why_there_is_nothing),
