@@ -57,4 +57,18 @@ static inline void json_put_string(struct json *json, const char *key, const cha
 /* The next key, value or end begins on a new line. */
 void json_line(struct json *json);
 
+/* A table as text that people read, too: the list of that name, and each of its rows, on a line of its own. */
+static inline void json_begin_list(struct json *json, const char *key)
+{
+    json_line(json);
+    json_key(json, key);
+    json_begin_array(json);
+}
+
+static inline void json_begin_row(struct json *json)
+{
+    json_line(json);
+    json_begin_object(json);
+}
+
 #endif

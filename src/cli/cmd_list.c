@@ -252,8 +252,7 @@ static void put_table(struct bytes *out, const struct folder *folder)
 
 static void put_json_row(struct json *json, const struct row *row, size_t index)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_key(json, "index");
     json_unsigned(json, index + 1);
     json_key(json, "path");

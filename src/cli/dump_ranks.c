@@ -150,8 +150,7 @@ static void put_text(const struct rank_process *process, const struct rank_stack
 
 static void put_json(const struct rank_process *process, const struct rank_stacks *stacks, struct json *json)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "launcher", process->launcher);
     json_put_unsigned(json, "size", process->size);
     rank_stacks_put_json(stacks, json);

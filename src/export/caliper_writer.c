@@ -123,16 +123,12 @@ static void put_columns(struct caliper *caliper)
 {
     struct json *json = &caliper->json;
     bool ranked = caliper->profiles.ranked;
-    json_line(json);
-    json_key(json, "columns");
-    json_begin_array(json);
+    json_begin_list(json, "columns");
     for (size_t i = 0; i < COLUMNS; i++)
         if (i != RANK || ranked)
             json_string(json, columns[i].name);
     json_end_array(json);
-    json_line(json);
-    json_key(json, "column_metadata");
-    json_begin_array(json);
+    json_begin_list(json, "column_metadata");
     for (size_t i = 0; i < COLUMNS; i++)
         if (i != RANK || ranked)
             put_column(json, &columns[i]);
@@ -148,8 +144,7 @@ static int put_node(struct caliper *caliper, uint32_t node, struct bytes *label,
     frames_put_text(recording, caliper->style, recording->nodes[node].code, 0, label);
     if (label->failed)
         return err_set(err, "not enough memory for the names of call paths");
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_key(json, "label");
     json_text(json, (const char *)label->data, label->size);
     json_put_string(json, "column", "path");
@@ -164,9 +159,7 @@ static int put_nodes(struct caliper *caliper, struct err *err)
 {
     struct bytes label = {0};
     int result = 0;
-    json_line(&caliper->json);
-    json_key(&caliper->json, "nodes");
-    json_begin_array(&caliper->json);
+    json_begin_list(&caliper->json, "nodes");
     for (uint32_t i = 0; i < caliper->count && result == 0; i++)
         result = put_node(caliper, caliper->nodes[i], &label, err);
     json_end_array(&caliper->json);

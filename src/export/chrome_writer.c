@@ -59,8 +59,7 @@ static void put_time(struct json *json, const char *key, uint64_t ns)
 static void begin_event(struct trace *trace, const char *phase)
 {
     struct json *json = &trace->json;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_string(json, "ph", phase);
     json_put_unsigned(json, "pid", trace->pid);
     json_put_unsigned(json, "tid", trace->tid);

@@ -41,14 +41,11 @@ void counter_json_put_figures(struct json *json, const struct series *series)
 
 static void put_counters(struct json *json, const struct recording *recording)
 {
-    json_line(json);
-    json_key(json, "counters");
-    json_begin_array(json);
+    json_begin_list(json, "counters");
     for (uint32_t i = 1; i < recording->counters_count; i++) {
         const struct counter *counter = &recording->counters[i];
         const struct series series = series_of(recording, i);
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_put_unsigned(json, "id", i);
         put_text(json, recording, "name", counter->name);
         put_text(json, recording, "unit", counter->unit);
@@ -76,8 +73,7 @@ static int put_total(struct json *json, const struct recording *recording, const
     struct series series;
     if (series_sum(recording, recording_text(recording, counter->name), &rows, &series, err) < 0)
         return -1;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     put_text(json, recording, "name", counter->name);
     put_text(json, recording, "unit", counter->unit);
     json_put_unsigned(json, "kind", counter->kind);
@@ -91,9 +87,7 @@ int counter_json_put(struct json *json, const struct recording *recording, struc
 {
     int result = 0;
     put_counters(json, recording);
-    json_line(json);
-    json_key(json, "counter_totals");
-    json_begin_array(json);
+    json_begin_list(json, "counter_totals");
     for (uint32_t i = 1, names = 0; i < recording->counters_count && names < NAMES_MAX && result == 0; i++) {
         if (!is_first(recording, i))
             continue;

@@ -81,19 +81,6 @@ void mpi_tables_put_ranks(const struct mpi_suspects *mpi, struct bytes *out)
 
 /* ---- JSON ---- */
 
-static void begin(struct json *json, const char *key)
-{
-    json_line(json);
-    json_key(json, key);
-    json_begin_array(json);
-}
-
-static void begin_row(struct json *json)
-{
-    json_line(json);
-    json_begin_object(json);
-}
-
 static void put_function(struct json *json, const struct mpi_suspects *mpi, uint32_t node)
 {
     struct bytes name = {0};
@@ -108,9 +95,9 @@ static void put_function(struct json *json, const struct mpi_suspects *mpi, uint
 static void put_times(struct json *json, const struct mpi_suspects *mpi, const char *key,
                       const struct mpi_time_row *rows, uint32_t count, bool has_stacks)
 {
-    begin(json, key);
+    json_begin_list(json, key);
     for (uint32_t i = 0; i < count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_string(json, "call", mpi_call_name(rows[i].call));
         json_put_unsigned(json, "count", rows[i].count);
         json_put_unsigned(json, "total_ns", rows[i].total_ns);
@@ -135,9 +122,9 @@ static void put_waits(struct json *json, const struct mpi_suspects *mpi)
     json_put_unsigned(json, "ranks_with_unknown_clock", waits->unknown_clocks);
     json_put_unsigned(json, "unmatched_messages", waits->unmatched);
     json_put_unsigned(json, "incomplete_collectives", waits->incomplete);
-    begin(json, "waits");
+    json_begin_list(json, "waits");
     for (uint32_t i = 0; i < waits->count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_unsigned(json, "wait_ns", waits->rows[i].wait_ns);
         json_put_unsigned(json, "count", waits->rows[i].count);
         json_put_unsigned(json, "longest_ns", waits->rows[i].longest_ns);
@@ -149,9 +136,9 @@ static void put_waits(struct json *json, const struct mpi_suspects *mpi)
         json_end_object(json);
     }
     json_end_array(json);
-    begin(json, "late");
+    json_begin_list(json, "late");
     for (uint32_t i = 0; i < waits->late_count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_unsigned(json, "rank", waits->late[i].rank);
         json_put_string(json, "call", mpi_call_name(waits->late[i].call));
         json_put_unsigned(json, "took_part", waits->late[i].took_part);
@@ -164,9 +151,9 @@ static void put_waits(struct json *json, const struct mpi_suspects *mpi)
 
 static void put_ranks(struct json *json, const struct mpi_times *times)
 {
-    begin(json, "ranks");
+    json_begin_list(json, "ranks");
     for (uint32_t i = 0; i < times->ranks_count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_unsigned(json, "rank", times->ranks[i].rank);
         json_put_unsigned(json, "calls", times->ranks[i].calls);
         json_put_unsigned(json, "mpi_ns", times->ranks[i].mpi_ns);
@@ -180,9 +167,9 @@ static void put_ranks(struct json *json, const struct mpi_times *times)
 
 static void put_cells(struct json *json, const struct mpi_times *times)
 {
-    begin(json, "messages");
+    json_begin_list(json, "messages");
     for (uint32_t i = 0; i < times->cells_count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_unsigned(json, "from", times->cells[i].from);
         json_put_unsigned(json, "to", times->cells[i].to);
         json_put_unsigned(json, "count", times->cells[i].count);

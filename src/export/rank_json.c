@@ -23,13 +23,6 @@ static void put_string(struct document *document, const char *key, uint32_t stri
     json_text(&document->json, recording_text(names, string), strings_size(&names->strings, string));
 }
 
-static void begin_list(struct json *json, const char *key)
-{
-    json_line(json);
-    json_key(json, key);
-    json_begin_array(json);
-}
-
 /* A field whose name ends in the unit of the measure. */
 static void key_of(struct document *document, const char *name)
 {
@@ -77,11 +70,10 @@ static void put_stats(struct document *document, const struct rank_stats *stats)
 static void put_ranks(struct document *document)
 {
     struct json *json = &document->json;
-    begin_list(json, "ranks");
+    json_begin_list(json, "ranks");
     for (uint32_t i = 0; i < document->table->rank_count; i++) {
         const struct rank_row *rank = &document->table->ranks[i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_put_unsigned(json, "rank", rank->number);
         put_string(document, "host", rank->host);
         json_put_unsigned(json, "wall_ns", rank->wall_ns);
@@ -103,11 +95,10 @@ static void put_ranks(struct document *document)
 static void put_functions(struct document *document, const struct rank_rows *rows)
 {
     struct json *json = &document->json;
-    begin_list(json, "functions");
+    json_begin_list(json, "functions");
     for (uint32_t i = 0; i < rows->ranking.count; i++) {
         const struct ranking_row *row = &rows->ranking.rows[i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         put_function_name(document, row->id);
         json_put_unsigned(json, "calls", row->calls);
         json_put_unsigned(json, "samples", row->total_samples);
@@ -122,14 +113,12 @@ static void put_cells(struct document *document, uint32_t code)
 {
     struct json *json = &document->json;
     const struct rank_cells *cells = &document->table->functions[code];
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     put_function_name(document, code);
-    begin_list(json, "on_ranks");
+    json_begin_list(json, "on_ranks");
     for (uint32_t i = 0; i < cells->count; i++) {
         const struct rank_cell *cell = &cells->rows[i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_put_unsigned(json, "rank", document->table->ranks[cell->rank].number);
         json_put_unsigned(json, "calls", cell->calls);
         json_put_unsigned(json, "samples", cell->samples);
@@ -144,10 +133,9 @@ static void put_cells(struct document *document, uint32_t code)
 
 static void put_findings(struct json *json, const struct findings *findings)
 {
-    begin_list(json, "findings");
+    json_begin_list(json, "findings");
     for (uint32_t i = 0; i < findings->count; i++) {
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_put_string(json, "topic", findings->rows[i].topic);
         json_put_real(json, "share", findings->rows[i].share);
         json_put_string(json, "text", findings->rows[i].text);
@@ -185,7 +173,7 @@ static void put_run(struct document *document)
     json_put_string(json, "measure", measure_name(table->measure));
     json_put_unsigned(json, "rank_count", table->rank_count);
     json_put_unsigned(json, "expected_ranks", table->expected);
-    begin_list(json, "unread");
+    json_begin_list(json, "unread");
     for (uint32_t i = 0; i < table->unread_count; i++)
         json_string(json, table->unread[i]);
     json_end_array(json);
@@ -227,7 +215,7 @@ int rank_json_put(const struct rank_table *table, const struct rank_rows *rows, 
     put_functions(&document, rows);
     if (put_mpi(&document, err) < 0)
         return -1;
-    begin_list(&document.json, "chosen");
+    json_begin_list(&document.json, "chosen");
     for (uint32_t i = 0; i < code_count; i++)
         put_cells(&document, codes[i]);
     json_end_array(&document.json);

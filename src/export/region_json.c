@@ -22,8 +22,7 @@ static void put_processes(struct json *json, const struct regions_row *row)
 
 static void put_row(struct json *json, const struct recording *recording, const struct regions_row *row)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     put_string(json, "name", recording, recording->regions[row->region].name);
     json_put_unsigned(json, "calls", row->count);
     json_put_unsigned(json, "not_ended", row->open);
@@ -38,15 +37,12 @@ static void put_row(struct json *json, const struct recording *recording, const 
 
 static void put_marks(struct json *json, const struct recording *recording, const struct selection *selection)
 {
-    json_line(json);
-    json_key(json, "marks");
-    json_begin_array(json);
+    json_begin_list(json, "marks");
     for (uint32_t i = 0; i < recording->marks_count; i++) {
         const struct mark_row *row = &recording->marks[i];
         if (!tree_selection_has(selection, recording, row->thread))
             continue;
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_put_unsigned(json, "time_ns", row->time_ns);
         json_put_unsigned(json, "thread", row->thread);
         put_string(json, "name", recording, row->name);
@@ -66,9 +62,7 @@ int region_json_put(struct json *json, const struct recording *recording, const 
         return 0;
     if (regions_build(recording, selection, &regions, err) < 0)
         return -1;
-    json_line(json);
-    json_key(json, "regions");
-    json_begin_array(json);
+    json_begin_list(json, "regions");
     for (uint32_t i = 0; i < regions.count; i++)
         put_row(json, recording, &regions.rows[i]);
     json_end_array(json);

@@ -37,13 +37,6 @@ static void put_string(struct document *document, const char *key, uint32_t stri
               strings_size(&document->recording->strings, string));
 }
 
-static void begin_list(struct json *json, const char *key)
-{
-    json_line(json);
-    json_key(json, key);
-    json_begin_array(json);
-}
-
 static void put_index(struct document *document, uint32_t code)
 {
     const struct function_row *row = functions_find(&document->functions, code);
@@ -102,11 +95,10 @@ static void put_run(struct document *document)
 static void put_findings(struct document *document)
 {
     struct json *json = &document->json;
-    begin_list(json, "findings");
+    json_begin_list(json, "findings");
     for (uint32_t i = 0; i < document->findings.count; i++) {
         const struct finding *finding = &document->findings.rows[i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_key(json, "topic");
         json_string(json, finding->topic);
         json_key(json, "share");
@@ -124,8 +116,7 @@ static void put_process(struct document *document, uint32_t id)
 {
     const struct process *process = &document->recording->processes[id];
     struct json *json = &document->json;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "id", id);
     json_put_unsigned(json, "pid", process->pid);
     json_put_unsigned(json, "parent", process->parent);
@@ -149,8 +140,7 @@ static void put_thread(struct document *document, uint32_t id)
 {
     const struct thread *thread = &document->recording->threads[id];
     struct json *json = &document->json;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "id", id);
     json_put_unsigned(json, "process", thread->process);
     json_put_unsigned(json, "tid", thread->tid);
@@ -162,11 +152,11 @@ static void put_thread(struct document *document, uint32_t id)
 
 static void put_owners(struct document *document)
 {
-    begin_list(&document->json, "processes");
+    json_begin_list(&document->json, "processes");
     for (uint32_t i = 1; i < document->recording->processes_count; i++)
         put_process(document, i);
     json_end_array(&document->json);
-    begin_list(&document->json, "threads");
+    json_begin_list(&document->json, "threads");
     for (uint32_t i = 1; i < document->recording->threads_count; i++)
         put_thread(document, i);
     json_end_array(&document->json);
@@ -198,8 +188,7 @@ static void put_function(struct document *document, const struct function_row *r
     struct json *json = &document->json;
     struct bytes module = {0};
     labels_module(document->recording, row->code, &module);
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     put_string(document, "file", code->file);
     json_put_unsigned(json, "line", code->line);
     put_string(document, "name", code->name);
@@ -222,15 +211,14 @@ static void put_functions(struct document *document)
 {
     const struct functions *functions = &document->functions;
     struct json *json = &document->json;
-    begin_list(json, "functions");
+    json_begin_list(json, "functions");
     for (uint32_t i = 0; i < functions->row_count; i++)
         put_function(document, &functions->rows[i]);
     json_end_array(json);
-    begin_list(json, "edges");
+    json_begin_list(json, "edges");
     for (uint32_t i = 0; i < functions->edge_count; i++) {
         const struct edge_row *edge = &functions->edges[i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         json_key(json, "caller");
         put_index(document, edge->caller);
         json_key(json, "callee");
@@ -248,7 +236,7 @@ static void put_tree(struct document *document)
     json_line(json);
     json_key(json, "tree_estimated");
     json_bool(json, document->tree.estimated);
-    begin_list(json, "tree");
+    json_begin_list(json, "tree");
     for (uint32_t i = 0; i < document->tree.count; i++) {
         const struct tree_node *node = &document->tree.nodes[i];
         json_line(json);
@@ -281,8 +269,7 @@ static void put_line_memory(struct json *json, const struct line_table_memory *m
 
 static void put_line(struct json *json, const struct line_table_row *row)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "line", row->line);
     json_put_unsigned(json, "hits", row->hits);
     json_put_unsigned(json, "total_ns", row->total_ns);
@@ -300,12 +287,11 @@ static void put_line(struct json *json, const struct line_table_row *row)
 static void put_lines(struct document *document)
 {
     struct json *json = &document->json;
-    begin_list(json, "lines");
+    json_begin_list(json, "lines");
     for (uint32_t i = 0; i < document->lines.function_count; i++) {
         const struct line_table_function *function = &document->lines.functions[i];
         const struct code *code = &document->recording->codes[function->code];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         put_string(document, "file", code->file);
         json_put_unsigned(json, "line", code->line);
         put_string(document, "qualname", code->qualname);
@@ -340,7 +326,7 @@ static void put_memory(struct document *document)
     json_put_unsigned(json, "peak_ns", memory->peak_ns);
     json_key(json, "sampled");
     json_bool(json, memory->sampled);
-    begin_list(json, "sizes");
+    json_begin_list(json, "sizes");
     for (uint32_t i = 0; i < document->sizes.count; i++) {
         json_begin_object(json);
         json_put_unsigned(json, "from_bytes", document->sizes.rows[i].floor_bytes);
@@ -356,7 +342,7 @@ static void put_notes(struct document *document)
 {
     struct json *json = &document->json;
     const struct damage *damage = &document->recording->damage;
-    begin_list(json, "notes");
+    json_begin_list(json, "notes");
     for (uint32_t i = 0; i < document->recording->notes_count; i++) {
         const struct note *note = &document->recording->notes[i];
         json_begin_object(json);

@@ -36,8 +36,7 @@ static void put_frame(struct document *document, const struct frame *frame)
     const char *file = frames_file(document->recording, document->style, frame->code);
     frames_put_name(document->recording, document->style, frame->code, &name);
     document->failed |= name.failed;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_key(json, "name");
     json_text(json, (const char *)name.data, name.size);
     if (file[0]) {
@@ -120,8 +119,7 @@ static void begin_profile(struct document *document, uint32_t thread)
     static const char *const units[] = {"nanoseconds", "bytes", "none"};
     struct json *json = &document->json;
     document->weight_count = 0;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_key(json, "type");
     json_string(json, "sampled");
     put_thread_name(document, thread);
@@ -137,9 +135,7 @@ static void end_profile(struct document *document, uint64_t end)
 {
     struct json *json = &document->json;
     json_end_array(json);
-    json_line(json);
-    json_key(json, "weights");
-    json_begin_array(json);
+    json_begin_list(json, "weights");
     for (uint32_t i = 0; i < document->weight_count; i++) {
         json_unsigned(json, document->weights[i]);
         stream_drain(document->stream);
@@ -235,9 +231,7 @@ static void put_all_sums(struct document *document)
 static void put_profiles(struct document *document)
 {
     const struct recording *recording = document->recording;
-    json_line(&document->json);
-    json_key(&document->json, "profiles");
-    json_begin_array(&document->json);
+    json_begin_list(&document->json, "profiles");
     if (tree_is_sampled(recording) && !measure_is_memory(document->measure)) {
         document->axis = timeline_axis(recording);
         for (uint32_t i = 0; i < recording->threads_count; i++)

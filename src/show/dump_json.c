@@ -25,8 +25,7 @@ static void put_variables(const struct dump *dump, const struct dump_frame *fram
     json_begin_array(json);
     for (size_t i = 0; i < frame->variable_count; i++) {
         const struct dump_variable *variable = &dump->variables[frame->first_variable + i];
-        json_line(json);
-        json_begin_object(json);
+        json_begin_row(json);
         put_text(dump, json, "name", variable->name);
         json_put_unsigned(json, "addr", variable->address);
         put_bool(json, "arg", variable->argument);
@@ -38,8 +37,7 @@ static void put_variables(const struct dump *dump, const struct dump_frame *fram
 
 static void put_frame(const struct dump *dump, const struct dump_frame *frame, struct json *json)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     put_text(dump, json, "name", frame->function);
     put_text(dump, json, "filename", frame->file);
     put_text(dump, json, "module", frame->module);
@@ -65,8 +63,7 @@ static void put_frames(const struct dump *dump, size_t first, size_t count, stru
 
 static void put_task(const struct dump *dump, const struct dump_task *task, struct json *json)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "id", task->id);
     put_text(dump, json, "name", task->name);
     put_bool(json, "running", task->running);
@@ -115,8 +112,7 @@ static const char *state_name(enum dump_state state)
 
 static void put_thread(const struct dump *dump, const struct dump_thread *thread, struct json *json)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "pid", dump->pid);
     json_put_unsigned(json, "thread_id", thread->thread_id);
     put_text(dump, json, "thread_name", thread->name);

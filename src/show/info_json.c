@@ -12,19 +12,6 @@ static void put_text(struct json *json, const char *key, const struct recording 
     json_text(json, recording_text(recording, string), strings_size(&recording->strings, string));
 }
 
-static void begin_rows(struct json *json, const char *key)
-{
-    json_line(json);
-    json_key(json, key);
-    json_begin_array(json);
-}
-
-static void begin_row(struct json *json)
-{
-    json_line(json);
-    json_begin_object(json);
-}
-
 static void put_metas(const struct recording *recording, struct json *json)
 {
     json_line(json);
@@ -64,17 +51,17 @@ static void put_process(const struct recording *recording, const struct process 
 
 static void put_processes(const struct recording *recording, struct json *json)
 {
-    begin_rows(json, "processes");
+    json_begin_list(json, "processes");
     for (uint32_t id = 1; id < recording->processes_count; id++) {
-        begin_row(json);
+        json_begin_row(json);
         put_process(recording, &recording->processes[id], json);
         json_end_object(json);
     }
     json_end_array(json);
-    begin_rows(json, "threads");
+    json_begin_list(json, "threads");
     for (uint32_t id = 1; id < recording->threads_count; id++) {
         const struct thread *thread = &recording->threads[id];
-        begin_row(json);
+        json_begin_row(json);
         json_put_unsigned(json, "tid", thread->tid);
         json_put_unsigned(json, "pid", recording->processes[thread->process].pid);
         put_text(json, "name", recording, thread->name);
@@ -87,7 +74,7 @@ static void put_processes(const struct recording *recording, struct json *json)
 
 static void put_total(const struct info_total *total, struct json *json)
 {
-    begin_row(json);
+    json_begin_row(json);
     json_put_string(json, "kind", total->kind);
     json_put_unsigned(json, "chunks", total->chunks);
     json_put_unsigned(json, "stored_bytes", total->stored_bytes);
@@ -98,7 +85,7 @@ static void put_total(const struct info_total *total, struct json *json)
 
 static void put_chunk(const struct chunk_info *chunk, struct json *json)
 {
-    begin_row(json);
+    json_begin_row(json);
     json_put_unsigned(json, "offset", chunk->offset);
     json_put_string(json, "kind", info_totals_kind(chunk));
     json_put_string(json, "state", info_totals_state(chunk));
@@ -113,13 +100,13 @@ static void put_chunk(const struct chunk_info *chunk, struct json *json)
 static void put_chunks(const struct recording *recording, bool each_chunk, struct json *json)
 {
     struct info_totals totals = info_totals_of(recording);
-    begin_rows(json, "kinds");
+    json_begin_list(json, "kinds");
     for (uint32_t i = 0; i < totals.count; i++)
         put_total(&totals.kinds[i], json);
     json_end_array(json);
     if (!each_chunk)
         return;
-    begin_rows(json, "chunks");
+    json_begin_list(json, "chunks");
     for (uint32_t i = 0; i < recording->chunks_count; i++)
         put_chunk(&recording->chunks[i], json);
     json_end_array(json);
@@ -157,9 +144,9 @@ static void put_counts(const struct recording *recording, struct json *json)
 static void put_modules(const struct recording *recording, struct json *json)
 {
     struct info_modules modules = info_modules_of(recording);
-    begin_rows(json, "modules");
+    json_begin_list(json, "modules");
     for (uint32_t i = 0; i < modules.count; i++) {
-        begin_row(json);
+        json_begin_row(json);
         json_put_string(json, "path", modules.rows[i].path);
         json_put_string(json, "build_id", modules.rows[i].build_id);
         json_put_unsigned(json, "addresses", modules.rows[i].addresses);
@@ -172,10 +159,10 @@ static void put_modules(const struct recording *recording, struct json *json)
 
 static void put_notes(const struct recording *recording, struct json *json)
 {
-    begin_rows(json, "notes");
+    json_begin_list(json, "notes");
     for (uint32_t i = 0; i < recording->notes_count; i++) {
         const struct note *note = &recording->notes[i];
-        begin_row(json);
+        json_begin_row(json);
         json_put_string(json, "kind", info_totals_note(note));
         json_put_unsigned(json, "pid", recording->processes[note->process].pid);
         json_put_unsigned(json, "count", note->count);
@@ -205,7 +192,7 @@ static void put_damage(const struct damage *damage, struct json *json)
 
 void info_json_put(const struct recording *recording, const char *name, bool each_chunk, struct json *json)
 {
-    begin_row(json);
+    json_begin_row(json);
     json_put_string(json, "file", name);
     put_metas(recording, json);
     put_processes(recording, json);

@@ -279,8 +279,7 @@ void rank_stacks_put_text(const struct rank_stacks *stacks, const struct termina
 
 static void put_rank(const struct rank_stack *stack, struct json *json)
 {
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_unsigned(json, "rank", stack->rank);
     json_put_unsigned(json, "pid", stack->dump->pid);
     json_put_string(json, "python", strings_text(&stack->dump->strings, stack->dump->version));
@@ -292,8 +291,7 @@ static void put_json_frame(const struct rank_stack *stack, size_t depth, struct 
 {
     const struct dump_frame *frame = frame_at(stack, depth);
     const struct strings *strings = &stack->dump->strings;
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_put_string(json, "name", strings_text(strings, frame->function));
     json_put_string(json, "filename", frame->file ? strings_text(strings, frame->file) : NULL);
     json_key(json, "line");
@@ -306,8 +304,7 @@ static void put_json_frame(const struct rank_stack *stack, size_t depth, struct 
 static void put_group(const struct rank_stack *items, size_t count, struct json *json)
 {
     uint32_t *ranks = ranks_of(items, count);
-    json_line(json);
-    json_begin_object(json);
+    json_begin_row(json);
     json_key(json, "ranks");
     json_begin_array(json);
     for (size_t i = 0; i < count && ranks; i++)

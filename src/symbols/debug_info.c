@@ -18,23 +18,17 @@
 #define SCOPES_MAX  64  /* functions inlined in one another, and scopes that functions are searched in */
 #define NESTING_MAX 512 /* blocks and inlined functions */
 
-/* Code of one compilation unit. libdw's own table (.debug_aranges) is missing in what clang makes. */
-struct unit_range {
+/* Code of a compilation unit, or of a function, by its place in the debug data. libdw's own table of units (.debug_aranges) is
+ * missing in what clang makes, and of functions it has none: it would read the whole unit for each address. */
+struct die_range {
     uint64_t start;
     uint64_t end;
-    Dwarf_Off unit;
-};
-
-/* A function of a unit, by its place in the debug data. libdw would read the whole unit for each address. */
-struct function_range {
-    uint64_t start;
-    uint64_t end;
-    Dwarf_Off function;
+    Dwarf_Off die;
 };
 
 struct unit_functions {
     Dwarf_Off unit;
-    struct bytes ranges; /* struct function_range, by start */
+    struct bytes ranges; /* struct die_range, by start */
 };
 
 struct debug_info {
@@ -42,43 +36,41 @@ struct debug_info {
     Dwfl_Module *module;
     Dwarf *dwarf;
     Dwarf_Addr bias;        /* address in the debug data + bias = address in the module */
-    struct bytes ranges;    /* struct unit_range, by start */
+    struct bytes ranges;    /* struct die_range, by start */
     struct bytes functions; /* struct unit_functions, of units that were asked for */
     Dwfl_Callbacks callbacks;
     char *search_path;
 };
 
+/* ---- ranges ---- */
+
 static int by_start(const void *left, const void *right)
 {
-    const struct unit_range *one = left, *other = right;
+    const struct die_range *one = left, *other = right;
     return (one->start > other->start) - (one->start < other->start);
 }
 
-static void add_unit(struct debug_info *info, Dwarf_Die *unit)
+static void add_ranges(struct bytes *ranges, Dwarf_Die *die)
 {
     Dwarf_Addr base, start, end;
-    for (ptrdiff_t next = 0; (next = dwarf_ranges(unit, next, &base, &start, &end)) > 0;) {
-        struct unit_range range = {.start = start, .end = end, .unit = dwarf_dieoffset(unit)};
+    for (ptrdiff_t next = 0; (next = dwarf_ranges(die, next, &base, &start, &end)) > 0;) {
+        struct die_range range = {start, end, dwarf_dieoffset(die)};
         if (start < end)
-            bytes_put(&info->ranges, &range, sizeof range);
+            bytes_put(ranges, &range, sizeof range);
     }
 }
 
-static void list_units(struct debug_info *info)
+static void sort_ranges(struct bytes *ranges)
 {
-    Dwarf_CU *unit = NULL;
-    Dwarf_Die die;
-    while (dwarf_get_units(info->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
-        add_unit(info, &die);
-    if (info->ranges.size)
-        qsort(info->ranges.data, info->ranges.size / sizeof(struct unit_range), sizeof(struct unit_range),
-              by_start);
+    if (ranges->size)
+        qsort(ranges->data, ranges->size / sizeof(struct die_range), sizeof(struct die_range), by_start);
 }
 
-static bool find_unit(const struct debug_info *info, uint64_t address, Dwarf_Die *unit)
+/* They do not overlap: the one that begins last before the address holds it, or none does. */
+static const struct die_range *find_range(const struct bytes *list, uint64_t address)
 {
-    const struct unit_range *ranges = (const struct unit_range *)(const void *)info->ranges.data;
-    size_t low = 0, high = info->ranges.size / sizeof *ranges;
+    const struct die_range *ranges = (const struct die_range *)(const void *)list->data;
+    size_t low = 0, high = list->size / sizeof *ranges;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (ranges[middle].start <= address)
@@ -86,7 +78,24 @@ static bool find_unit(const struct debug_info *info, uint64_t address, Dwarf_Die
         else
             high = middle;
     }
-    return low && address < ranges[low - 1].end && dwarf_offdie(info->dwarf, ranges[low - 1].unit, unit);
+    return low && address < ranges[low - 1].end ? &ranges[low - 1] : NULL;
+}
+
+/* ---- units ---- */
+
+static void list_units(struct debug_info *info)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(info->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
+        add_ranges(&info->ranges, &die);
+    sort_ranges(&info->ranges);
+}
+
+static bool find_unit(const struct debug_info *info, uint64_t address, Dwarf_Die *unit)
+{
+    const struct die_range *range = find_range(&info->ranges, address);
+    return range && dwarf_offdie(info->dwarf, range->die, unit);
 }
 
 static int open_module(struct debug_info *info, const char *path, struct err *err)
@@ -211,22 +220,6 @@ static void give(const struct debug_info_frame *frame, Dwarf_Die *unit, debug_in
 
 /* ---- functions of a unit ---- */
 
-static int by_function_start(const void *left, const void *right)
-{
-    const struct function_range *one = left, *other = right;
-    return (one->start > other->start) - (one->start < other->start);
-}
-
-static void add_function(struct bytes *ranges, Dwarf_Die *function)
-{
-    Dwarf_Addr base, start, end;
-    for (ptrdiff_t next = 0; (next = dwarf_ranges(function, next, &base, &start, &end)) > 0;) {
-        struct function_range range = {start, end, dwarf_dieoffset(function)};
-        if (start < end)
-            bytes_put(ranges, &range, sizeof range);
-    }
-}
-
 /* Functions lie in the unit itself, and in what may be nested in it: namespaces, classes, modules, functions. */
 static void list_functions(struct bytes *ranges, Dwarf_Die *scope, unsigned depth)
 {
@@ -236,7 +229,7 @@ static void list_functions(struct bytes *ranges, Dwarf_Die *scope, unsigned dept
     do {
         int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram)
-            add_function(ranges, &child);
+            add_ranges(ranges, &child);
         if (tag == DW_TAG_subprogram || tag == DW_TAG_namespace || tag == DW_TAG_module ||
             tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_lexical_block)
             list_functions(ranges, &child, depth + 1);
@@ -252,9 +245,7 @@ static const struct bytes *functions_of(struct debug_info *info, Dwarf_Die *unit
             return &known[i].ranges;
     struct unit_functions added = {.unit = dwarf_dieoffset(unit)};
     list_functions(&added.ranges, unit, 0);
-    if (added.ranges.size)
-        qsort(added.ranges.data, added.ranges.size / sizeof(struct function_range),
-              sizeof(struct function_range), by_function_start);
+    sort_ranges(&added.ranges);
     bytes_put(&info->functions, &added, sizeof added);
     if (info->functions.failed) {
         bytes_clear(&added.ranges);
@@ -263,22 +254,11 @@ static const struct bytes *functions_of(struct debug_info *info, Dwarf_Die *unit
     return &((struct unit_functions *)(void *)info->functions.data)[count].ranges;
 }
 
-/* Functions do not overlap: the one that begins last before the address holds it, or none does. */
 static bool find_function(struct debug_info *info, Dwarf_Die *unit, uint64_t address, Dwarf_Die *function)
 {
     const struct bytes *list = functions_of(info, unit);
-    const struct function_range *ranges =
-        list ? (const struct function_range *)(const void *)list->data : NULL;
-    size_t low = 0, high = list ? list->size / sizeof *ranges : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address < ranges[low - 1].end &&
-           dwarf_offdie(info->dwarf, ranges[low - 1].function, function);
+    const struct die_range *range = list ? find_range(list, address) : NULL;
+    return range && dwarf_offdie(info->dwarf, range->die, function);
 }
 
 /* ---- frames ---- */

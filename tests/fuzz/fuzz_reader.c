@@ -56,13 +56,6 @@ static void check(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    check(data, size);
-    uint8_t *copy = malloc(size + 1);
-    if (copy) {
-        memcpy(copy, data, size);
-        repair_chunks(copy, size);
-        check(copy, size);
-    }
-    free(copy);
+    repair_check_both(data, size, check);
     return 0;
 }

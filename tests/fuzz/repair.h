@@ -6,6 +6,7 @@
 #define SONDE_TESTS_FUZZ_REPAIR_H
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checksum.h"
@@ -48,6 +49,20 @@ static inline void repair_chunks(uint8_t *data, size_t size)
         repair_put_u32(at + REPAIR_HEADER_AT, checksum_crc32c(0, at, REPAIR_HEADER_AT));
         at = next;
     }
+}
+
+/* Checks the bytes as they are, and repaired. */
+static inline void repair_check_both(const uint8_t *data, size_t size,
+                                     void (*check)(const uint8_t *data, size_t size))
+{
+    check(data, size);
+    uint8_t *copy = malloc(size + 1);
+    if (copy) {
+        memcpy(copy, data, size);
+        repair_chunks(copy, size);
+        check(copy, size);
+    }
+    free(copy);
 }
 
 #endif

@@ -121,3 +121,25 @@ PyObject *interpreter_utf8(PyObject *text)
         PyErr_Clear();
     return bytes;
 }
+
+static void look_outwards(PyObject *innermost, void (*look)(PyObject *frame))
+{
+    Py_INCREF(innermost);
+    for (PyObject *frame = innermost, *back; frame; frame = back) {
+        look(frame);
+        back = (PyObject *)interpreter.frame_back((PyFrameObject *)frame);
+        Py_DECREF(frame);
+    }
+}
+
+void interpreter_each_frame(void (*look)(PyObject *frame))
+{
+    PyObject *current = PySys_GetObject("_current_frames");
+    PyObject *frames = current ? PyObject_CallObject(current, NULL) : NULL;
+    PyObject *all = frames ? PyMapping_Values(frames) : NULL;
+    for (Py_ssize_t i = 0; all && i < PyList_Size(all); i++)
+        look_outwards(PyList_GetItem(all, i), look);
+    Py_XDECREF(all);
+    Py_XDECREF(frames);
+    PyErr_Clear();
+}

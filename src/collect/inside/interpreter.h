@@ -48,6 +48,9 @@ void *interpreter_find(const char *name);
 /* Once per process. 0, or -1 with words. */
 int interpreter_init(char *why, size_t why_bytes);
 
+/* All frames of all threads of the current interpreter, each thread's from the innermost outwards. */
+void interpreter_each_frame(void (*look)(PyObject *frame));
+
 /* Whether there are others than the main one now. */
 static inline bool interpreter_has_others(void)
 {

@@ -141,26 +141,9 @@ static bool look_at_all(void)
 }
 
 /* What a body defines later is not yet a function. */
-static void look_at_frames(PyObject *innermost)
+static void look_at_frame(PyObject *frame)
 {
-    Py_INCREF(innermost);
-    for (PyObject *frame = innermost, *back; frame; frame = back) {
-        look_at_code_of(frame, "f_code", "f_globals");
-        back = (PyObject *)interpreter.frame_back((PyFrameObject *)frame);
-        Py_DECREF(frame);
-    }
-}
-
-static void look_at_running(void)
-{
-    PyObject *current = PySys_GetObject("_current_frames");
-    PyObject *frames = current ? PyObject_CallObject(current, NULL) : NULL;
-    PyObject *all = frames ? PyMapping_Values(frames) : NULL;
-    for (Py_ssize_t i = 0; all && i < PyList_Size(all); i++)
-        look_at_frames(PyList_GetItem(all, i));
-    Py_XDECREF(all);
-    Py_XDECREF(frames);
-    PyErr_Clear();
+    look_at_code_of(frame, "f_code", "f_globals");
 }
 
 void line_discovery_catch_up(void)
@@ -168,7 +151,7 @@ void line_discovery_catch_up(void)
     if (!works || (!has_missed && !is_main_awaited))
         return;
     look_at_all();
-    look_at_running();
+    interpreter_each_frame(look_at_frame);
     has_missed = false;
     await_main(false);
 }

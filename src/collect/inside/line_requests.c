@@ -54,32 +54,12 @@ bool line_requests_are_open(void)
     return false;
 }
 
-/* The frame's functions and those of its callers. */
-static void take_frames(PyObject *innermost)
+static void take_frame(PyObject *frame)
 {
-    PyObject *frame = innermost;
-    Py_INCREF(frame);
-    while (frame) {
-        PyObject *code = (PyObject *)interpreter.frame_code((PyFrameObject *)frame);
-        if (line_requests_match(code))
-            line_session_choose_running(code, frame);
-        Py_DECREF(code);
-        PyObject *back = (PyObject *)interpreter.frame_back((PyFrameObject *)frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-}
-
-static void take_running(void)
-{
-    PyObject *current = PySys_GetObject("_current_frames");
-    PyObject *frames = current ? PyObject_CallObject(current, NULL) : NULL;
-    PyObject *all = frames ? PyMapping_Values(frames) : NULL;
-    for (Py_ssize_t i = 0; all && i < PyList_Size(all); i++)
-        take_frames(PyList_GetItem(all, i));
-    Py_XDECREF(all);
-    Py_XDECREF(frames);
-    PyErr_Clear();
+    PyObject *code = (PyObject *)interpreter.frame_code((PyFrameObject *)frame);
+    if (line_requests_match(code))
+        line_session_choose_running(code, frame);
+    Py_DECREF(code);
 }
 
 /* Runs in the main thread. A program that has named functions itself wants no others. */
@@ -94,7 +74,7 @@ static int take(void *unused)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     taken = count;
-    take_running();
+    interpreter_each_frame(take_frame);
     line_session_look_again();
     PyErr_Restore(type, value, traceback);
     return 0;
