@@ -37,7 +37,7 @@ void rank_list_put(const uint32_t *ranks, uint32_t count, uint32_t limit, struct
     uint32_t parts = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t first = i;
-        while (i + 1 < count && ranks[i + 1] == ranks[i] + 1)
+        while (i + 1 < count && ranks[i + 1] <= ranks[i] + 1)
             i++;
         bytes_put_text(out, parts ? "," : "");
         if (limit && parts == limit) {
@@ -45,6 +45,6 @@ void rank_list_put(const uint32_t *ranks, uint32_t count, uint32_t limit, struct
             return;
         }
         parts++;
-        bytes_putf(out, first == i ? "%u" : "%u-%u", ranks[first], ranks[i]);
+        bytes_putf(out, ranks[first] == ranks[i] ? "%u" : "%u-%u", ranks[first], ranks[i]);
     }
 }

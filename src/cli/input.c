@@ -57,7 +57,8 @@ static char *nth_newest(size_t place, struct err *err)
     return path;
 }
 
-char *input_newest(struct err *err)
+/* The newest recording in the working directory (by content, so a .prof counts too); its name is printed to standard error. */
+static char *find_newest(struct err *err)
 {
     char *path = nth_newest(1, err);
     if (path)
@@ -159,7 +160,7 @@ int input_expand(int argc, char **argv, struct input_paths *paths, struct err *e
 {
     int result = 0;
     if (argc == 0) {
-        char *newest = input_newest(err);
+        char *newest = find_newest(err);
         result = newest ? add_recording(paths, newest, err) : -1;
     }
     for (int index = 0; index < argc && result == 0; index++)

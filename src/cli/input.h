@@ -15,10 +15,6 @@ struct recording;
  */
 int input_read(const char *path, struct recording *recording, struct err *err);
 
-/* The newest recording in the working directory (by content, so a .prof counts too), as a new string that the
- * caller frees; its name is printed to standard error. NULL with err when there is none. */
-char *input_newest(struct err *err);
-
 /* The files that the words of a command line stand for. Owns them; a zeroed struct is empty. */
 struct input_paths {
     char **items;

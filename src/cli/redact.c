@@ -203,16 +203,6 @@ static char *take_text(struct bytes *out)
     return (char *)bytes_take(out, &size);
 }
 
-char *redact_value(const char *name, const char *value)
-{
-    struct bytes out = {0};
-    if (is_secret_name(name, strlen(name)) && !is_harmless(value))
-        bytes_put_text(&out, redacted);
-    else
-        put_pieces(&out, value);
-    return take_text(&out);
-}
-
 /* A word that is an option without its value: the value is the next word. */
 static bool announces_secret(const char *word)
 {

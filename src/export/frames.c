@@ -14,8 +14,9 @@ static bool has_file(const char *file)
     return file[0] && strcmp(file, "~") != 0;
 }
 
-uint32_t frames_line(const struct recording *recording, const struct frame_style *style, uint32_t code,
-                     uint32_t line)
+/* The line to show for a code that is at `line` (0 = not known). */
+static uint32_t shown_line(const struct recording *recording, const struct frame_style *style, uint32_t code,
+                           uint32_t line)
 {
     if (style->no_lines)
         return 0;
@@ -69,7 +70,7 @@ void frames_put_text(const struct recording *recording, const struct frame_style
                      uint32_t line, struct bytes *out)
 {
     const char *file = frames_file(recording, style, code);
-    uint32_t shown = frames_line(recording, style, code, line);
+    uint32_t shown = shown_line(recording, style, code, line);
     frames_put_name(recording, style, code, out);
     if (file[0] && shown)
         bytes_putf(out, " (%s:%u)", file, shown);
@@ -112,7 +113,7 @@ static int fill(const struct recording *recording, const struct frame_style *sty
 {
     for (uint32_t i = 1; i < recording->nodes_count; i++) {
         const struct node *node = &recording->nodes[i];
-        struct frame frame = {node->code, frames_line(recording, style, node->code, node->line)};
+        struct frame frame = {node->code, shown_line(recording, style, node->code, node->line)};
         frames->of_node[i] = frame_of(frames, seen_frames, frame);
         if (frames->of_node[i] == MAP_NONE)
             return -1;

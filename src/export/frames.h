@@ -45,9 +45,6 @@ int frames_build(const struct recording *recording, const struct frame_style *st
                  struct err *err);
 void frames_clear(struct frames *frames);
 
-/* The line to show for a code that is at `line` (0 = not known). */
-uint32_t frames_line(const struct recording *recording, const struct frame_style *style, uint32_t code,
-                     uint32_t line);
 void frames_put_name(const struct recording *recording, const struct frame_style *style, uint32_t code,
                      struct bytes *out);
 /* "" for what lies in no file. */

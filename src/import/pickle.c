@@ -501,7 +501,7 @@ void pickle_clear(struct pickle_document *document)
     *document = (struct pickle_document){0};
 }
 
-bool pickle_is_text(const struct pickle_value *value, const char *text)
+static bool is_same_text(const struct pickle_value *value, const char *text)
 {
     return value->kind == PICKLE_TEXT && value->count == strlen(text) &&
            memcmp(value->text, text, value->count) == 0;
@@ -513,8 +513,8 @@ bool pickle_is_class(const struct pickle_document *document, uint32_t value, con
     const struct pickle_value *type = pickle_at(document, value);
     if (type->kind == PICKLE_OBJECT)
         type = pickle_at(document, type->type);
-    return type->kind == PICKLE_CLASS && pickle_is_text(pickle_at(document, type->module), module) &&
-           pickle_is_text(pickle_at(document, type->name), name);
+    return type->kind == PICKLE_CLASS && is_same_text(pickle_at(document, type->module), module) &&
+           is_same_text(pickle_at(document, type->name), name);
 }
 
 uint32_t pickle_find(const struct pickle_document *document, uint32_t dict, const char *key)
@@ -525,7 +525,7 @@ uint32_t pickle_find(const struct pickle_document *document, uint32_t dict, cons
     for (uint32_t at = pickle_at(document, dict)->first; at != PICKLE_NONE;) {
         const struct pickle_item *item = &document->items[at];
         const struct pickle_item *value = &document->items[item->next];
-        if (pickle_is_text(pickle_at(document, item->value), key))
+        if (is_same_text(pickle_at(document, item->value), key))
             found = value->value;
         at = value->next;
     }

@@ -76,8 +76,6 @@ static inline const struct pickle_value *pickle_at(const struct pickle_document 
     return &document->values[value];
 }
 
-/* Whether the value is this text. */
-bool pickle_is_text(const struct pickle_value *value, const char *text);
 /* Whether the value is a class, or an object of one, of that name. */
 bool pickle_is_class(const struct pickle_document *document, uint32_t value, const char *module,
                      const char *name);

@@ -257,13 +257,3 @@ size_t values_put(const struct values *values, uint64_t address, char *out)
     }
     return w.text.size;
 }
-
-size_t values_put_class(const struct values *values, uint64_t address, char *out, size_t capacity)
-{
-    struct writing w;
-    struct writing_type type;
-    begin(&w, values, out, capacity);
-    if (writing_read_type(&w, address, &type))
-        put_class_name(&w, &type);
-    return w.text.size;
-}

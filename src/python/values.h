@@ -27,8 +27,4 @@ enum { VALUES_DETAILED_BYTES = 4096, VALUES_BRIEF_BYTES = 256 };
  * bits). Gives the number of bytes, no zero byte is added; `out` holds VALUES_DETAILED_BYTES. */
 size_t values_put(const struct values *values, uint64_t address, char *out);
 
-/* What the object's class is called, with its module unless that is builtins. Bytes written, 0 where it cannot
- * be read. */
-size_t values_put_class(const struct values *values, uint64_t address, char *out, size_t capacity);
-
 #endif

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/rank_list.h"
 #include "show/dump.h"
 #include "show/terminal.h"
 
@@ -179,19 +180,6 @@ void rank_stacks_sort(struct rank_stacks *stacks)
 
 /* ---- text ---- */
 
-void rank_stacks_put_list(const uint32_t *ranks, size_t count, struct bytes *out)
-{
-    for (size_t i = 0; i < count;) {
-        size_t last = i;
-        while (last + 1 < count && ranks[last + 1] <= ranks[last] + 1)
-            last++;
-        bytes_putf(out, "%s%" PRIu32, i ? "," : "", ranks[i]);
-        if (ranks[last] != ranks[i])
-            bytes_putf(out, "-%" PRIu32, ranks[last]);
-        i = last + 1;
-    }
-}
-
 static int by_number(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -222,7 +210,7 @@ static void put_heading(const struct writing_stacks *w, const struct rank_stack 
     terminal_style(w->terminal, TERMINAL_BOLD, w->out);
     bytes_put_text(w->out, count == 1 ? "rank " : "ranks ");
     if (ranks)
-        rank_stacks_put_list(ranks, count, w->out);
+        rank_list_put(ranks, (uint32_t)count, 0, w->out);
     terminal_style(w->terminal, TERMINAL_PLAIN, w->out);
     if (count > 1)
         bytes_putf(w->out, " (%zu)", count);

@@ -46,7 +46,4 @@ void rank_stacks_put_text(const struct rank_stacks *stacks, const struct termina
 /* Two keys of an open object: "ranks", each with its process, and "groups" of equal stacks. */
 void rank_stacks_put_json(const struct rank_stacks *stacks, struct json *json);
 
-/* "0-3,7" of numbers that rise. */
-void rank_stacks_put_list(const uint32_t *ranks, size_t count, struct bytes *out);
-
 #endif

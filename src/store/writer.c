@@ -517,11 +517,6 @@ int writer_state(const struct writer *writer, struct err *err)
     return writer_tables_failed(writer) ? err_set(err, "%s", writer->gather.err.text) : 0;
 }
 
-uint64_t writer_bytes_written(const struct writer *writer)
-{
-    return writer->gather.written_bytes;
-}
-
 uint64_t writer_event_bytes(const struct writer *writer)
 {
     const struct gather_chunk *events = &writer->gather.chunks[RECORD_KIND_EVENTS];

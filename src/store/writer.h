@@ -99,8 +99,7 @@ void writer_set_clock(struct writer *writer, uint64_t clock_ns, uint64_t real_ns
 /* Flushes; then the file holds the chunks with these headers, one after the other, and no others, whoever wrote them with the
  * definitions of this writer: what comes next goes behind them, and the index lists them. */
 int writer_place(struct writer *writer, const struct bytes *headers, struct err *err);
-uint64_t writer_bytes_written(const struct writer *writer);
-/* How much of that single calls and regions take; what is still gathered counts uncompressed. */
+/* How much of the file single calls and regions take; what is still gathered counts uncompressed. */
 uint64_t writer_event_bytes(const struct writer *writer);
 
 /* Flushes, appends the END chunk (with the index), frees. -1 with the first failure of its life. */

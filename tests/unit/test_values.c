@@ -249,7 +249,6 @@ static void test_unreadable(void **state)
     assert_memory_equal(out, "<unreadable at 0x1000>", size);
     assert_int_equal(values_put(&values, 5 << 2 | 3, out), 1); /* a number in the slot itself */
     assert_int_equal(out[0], '5');
-    assert_int_equal(values_put_class(&values, 0x1000, out, sizeof out), 0);
     struct dictionary dictionary;
     assert_false(dictionary_init(&dictionary, &layout, &values.memory, 0x1000));
     uint64_t key, value;

@@ -37,18 +37,6 @@ void events_mark(uint32_t mark, const char *text, size_t bytes)
         zones->mark(mark, text, bytes);
 }
 
-void events_counter(uint32_t counter, double value)
-{
-    struct sonde_zones *zones = sonde_zones_now();
-    if (zones)
-        zones->counter(counter, value);
-}
-
-void events_metadata(const char *key, const char *value)
-{
-    sonde_metadata(key, value);
-}
-
 uint32_t events_name_of(enum events_kind kind, PyObject *name)
 {
     PyObject *text = events_on() ? interpreter_utf8(name) : NULL;
@@ -143,7 +131,10 @@ static PyObject *counter(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "Od:event_counter", &name, &value))
         return NULL;
-    events_counter(id_of(EVENTS_COUNTER, name), value);
+    uint32_t id = id_of(EVENTS_COUNTER, name);
+    struct sonde_zones *zones = sonde_zones_now();
+    if (zones)
+        zones->counter(id, value);
     return done();
 }
 
@@ -153,7 +144,7 @@ static PyObject *metadata(PyObject *module, PyObject *arguments)
     (void)module;
     if (!PyArg_ParseTuple(arguments, "ss:event_metadata", &key, &value))
         return NULL;
-    events_metadata(key, value);
+    sonde_metadata(key, value);
     Py_RETURN_NONE;
 }
 

@@ -41,8 +41,6 @@ void events_begin_for(uint32_t region, uint64_t owner);
 void events_end_for(uint32_t region, uint64_t owner);
 /* An instant, with a message or none. */
 void events_mark(uint32_t mark, const char *text, size_t bytes);
-void events_counter(uint32_t counter, double value);
-void events_metadata(const char *key, const char *value);
 
 /* The id of a name that is a str; 0 as above, and without an exception when it is none. */
 uint32_t events_name_of(enum events_kind kind, PyObject *name);

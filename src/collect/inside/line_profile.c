@@ -86,7 +86,8 @@ static void add(PyObject *object, int wrappers)
     }
 }
 
-void line_profile_add(PyObject *object)
+/* Times the code of a function, method, property, partial, class, module or whatever wraps one of them. */
+static void add_named(PyObject *object)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -114,7 +115,7 @@ static PyObject *profile_call(PyObject *self, PyObject *arguments, PyObject *nam
         return NULL;
     }
     PyObject *object = PyTuple_GetItem(arguments, 0);
-    line_profile_add(object);
+    add_named(object);
     Py_INCREF(object);
     return object;
 }
@@ -123,7 +124,7 @@ static PyObject *add_all(PyObject *self, PyObject *arguments)
 {
     (void)self;
     for (Py_ssize_t i = 0; i < PyTuple_Size(arguments); i++)
-        line_profile_add(PyTuple_GetItem(arguments, i));
+        add_named(PyTuple_GetItem(arguments, i));
     Py_RETURN_NONE;
 }
 
@@ -137,7 +138,7 @@ static PyObject *run_call(PyObject *self, PyObject *arguments, PyObject *names)
     PyObject *function = PyTuple_GetItem(arguments, 0);
     PyObject *rest = PyTuple_GetSlice(arguments, 1, PyTuple_Size(arguments));
     PyObject *result = NULL;
-    line_profile_add(function);
+    add_named(function);
     if (rest)
         result = PyObject_Call(function, rest, names);
     Py_XDECREF(rest);

@@ -10,8 +10,6 @@
 
 /* As line_profiler's, or memory_profiler's. 0, or -1 without an exception. */
 int line_profile_install(bool of_memory);
-/* Times the code of a function, method, property, partial, class, module or whatever wraps one of them. */
-void line_profile_add(PyObject *object);
 /* Whether the program has named any. */
 bool line_profile_was_used(void);
 
