@@ -178,7 +178,7 @@ def test_jit(jit, native):
         done = record(jit, program, "3", rate=5000, more=native)
         assert (done.stderr, done.returncode) == (b"", 0)
         found = Samples(jit.folder / "out.sonde")
-        assert found.errors <= 0.01 * found.samples  # a busy machine has more of them
+        assert found.errors <= 0.01 * found.samples  # a late look counts for each instant missed
         python = [row._replace(stack=tuple(filter(is_python, row.stack))) for row in found.rows]
         stacks += [row.stack for row in of_program_only(python, grammar)]
         if len(stacks) > 2000:
