@@ -15,6 +15,7 @@
 #define ALIKE           0.9  /* correlation */
 #define MANY            0.1  /* of the ranks */
 #define SAMPLES_CERTAIN 10   /* where so many are expected, none at all is no chance: e^-10 */
+#define LIBRARIES_ALONE 2    /* told where nothing else is; more would be one import by other names */
 
 struct candidate {
     uint32_t code;
@@ -285,7 +286,7 @@ static int tell(struct search *search, struct rank_stories *stories, struct err 
     if (!rest)
         return err_set(err, "not enough memory for the findings");
     tell_some(search, groups, count, true, rest, RANK_STORIES_MAX, stories);
-    uint32_t most = stories->count ? stories->count + 1 : RANK_STORIES_MAX;
+    uint32_t most = stories->count + (stories->count ? 1 : LIBRARIES_ALONE);
     tell_some(search, groups, count, false, rest, most < RANK_STORIES_MAX ? most : RANK_STORIES_MAX, stories);
     free(rest);
     qsort(stories->rows, stories->count, sizeof *stories->rows, compare_stories);

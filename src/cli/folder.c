@@ -155,6 +155,20 @@ static void clear_entry(struct folder_entry *entry)
     free(entry->first);
 }
 
+/* Takes its path over. The first by name is told of, whatever order files are found in. */
+static void note_spoilt(struct folder *folder, struct folder_entry *entry)
+{
+    const char *dot = strrchr(entry->path, '.');
+    if (entry->first || entry->format || !dot || strcmp(dot, ".sonde") != 0) {
+        clear_entry(entry);
+        return;
+    }
+    folder->spoilt_count++;
+    bool is_before = !folder->spoilt || strcmp(entry->path, folder->spoilt) < 0;
+    free(is_before ? folder->spoilt : entry->path);
+    folder->spoilt = is_before ? entry->path : folder->spoilt;
+}
+
 static void keep_recordings(struct folder *folder, size_t limit)
 {
     size_t kept = 0;
@@ -164,6 +178,8 @@ static void keep_recordings(struct folder *folder, size_t limit)
             entry->format = folder_sniff(entry->first ? entry->first : entry->path);
         if (entry->format && entry->format->listed)
             folder->entries[kept++] = *entry;
+        else if (limit == 0)
+            note_spoilt(folder, entry);
         else
             clear_entry(entry);
     }
@@ -192,5 +208,6 @@ void folder_clear(struct folder *folder)
     for (size_t index = 0; index < folder->count; index++)
         clear_entry(&folder->entries[index]);
     free(folder->entries);
+    free(folder->spoilt);
     *folder = (struct folder){0};
 }

@@ -25,6 +25,8 @@ struct folder_entry {
 struct folder {
     struct folder_entry *entries;
     size_t count;
+    char *spoilt; /* one of the files that are called .sonde and are no recording; NULL = there are none */
+    size_t spoilt_count;
 };
 
 /* At most `limit` recordings (0 = all); with a small limit only the newest files are opened. No recordings is

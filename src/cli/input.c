@@ -99,6 +99,10 @@ static int add_folder(struct input_paths *paths, const char *path, struct err *e
         qsort(folder.entries, folder.count, sizeof *folder.entries, by_path);
     for (size_t index = 0; index < folder.count && result == 0; index++)
         result = folder.entries[index].first ? 0 : add_path(paths, strdup(folder.entries[index].path), err);
+    if (result == 0 && paths->count > before && folder.spoilt)
+        message_warn(folder.spoilt_count > 1 ? "%s and %zu more files are no recordings: left out"
+                                             : "%s is no recording: left out",
+                     folder.spoilt, folder.spoilt_count - 1);
     if (result == 0 && paths->count == before)
         result = err_set(err, "the folder %s holds no recording%s", path,
                          folder.count ? ", but runs; name one of these" : "");

@@ -62,7 +62,7 @@ def test_waits_are_as_long_as_they_were(sonde, recorded):
     ]
     for function, why, rank, culprit, place in expected:
         truth = came[culprit][place] - came[rank][place]
-        assert truth > LATE_NS / 2
+        assert truth > LATE_NS / 5  # of a rank that came when there was a core for it
         assert waited(rows, function, why, rank, culprit) == pytest.approx(truth, rel=0.05)
     of_places = [row for row in rows if row["function"] != "main"]  # whose barriers wait for those before
     assert len(of_places) == len(expected)

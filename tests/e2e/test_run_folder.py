@@ -260,6 +260,10 @@ def test_a_run_is_one_recording(ranks):
         assert [info["meta"]["rank"] for info in json.loads(done.stdout)] == ["0", "1"], done.stderr
     done = ranks.launch.run([sonde, "report", "."])
     assert done.returncode == 2 and b"name one" in done.stderr, "several runs are not added up by mistake"
+    (folder / "sim.x" / "rank-1.sonde").write_bytes(b"spoilt")
+    for words in (["report"], ["merge", "-o", "one.sonde"]):
+        done = ranks.launch.run([sonde, *words, "sim.x"])
+        assert done.returncode == 0 and b"sim.x/rank-1.sonde is no recording" in done.stderr
 
 
 def test_array_tasks_are_runs_of_their_own(ranks):
