@@ -48,9 +48,12 @@ static void put_module(struct bytes *name, const char *file)
         bytes_put(name, base, (size_t)(dot - base));
 }
 
-/* Native functions are told by their library or source file: they are not known by where they begin. */
+/* Native functions are told by their library or source file: they are not known by where they begin. What is written nowhere,
+ * such as garbage collection, has its name alone. */
 static void put_place(struct bytes *name, const struct recording *recording, const struct code *code)
 {
+    if (!code->file && !code->line && !code->module)
+        return;
     if (code->kind != CODE_NATIVE) {
         put_module(name, recording_text(recording, code->file));
         bytes_putf(name, ":%u:", code->line);

@@ -96,10 +96,12 @@ test("ranks: keys walk through the functions, a heading orders them", async (har
   const page = await harness.open(harness.html(run(harness)), { hash: "#view=ranks" });
   const row = (at) => page.locator(".heat .rows .row").nth(at);
   await row(0).getByRole("button").waitFor();
-  for (const key of ["ArrowDown", "ArrowDown", "End", "Home"]) await page.keyboard.press(key);
-  await page.locator(".heat .rows .selected").waitFor();
-  await settled(page);
-  assert.match(await row(0).getAttribute("class"), /selected/);
+  const selectedRows = () => page.locator(".heat .rows .row").evaluateAll((rows) => rows.flatMap((one, at) => (/selected/.test(one.className) ? [at] : [])));
+  for (const [keys, at] of [["ArrowDown ArrowDown ArrowDown ArrowUp", 1], ["End Home", 0]]) {
+    for (const key of keys.split(" ")) await page.keyboard.press(key);
+    await settled(page);
+    assert.deepEqual(await selectedRows(), [at], keys);
+  }
   await page.getByRole("button", { name: "imbalance", exact: true }).click();
   await settled(page);
   const [first, second] = await page.locator(".heat .rows .row").evaluateAll((rows) => rows.slice(0, 2).map((one) => one.children[3].textContent));

@@ -85,7 +85,8 @@ export function Bars({ recording, ranks }: { recording: Recording; ranks: RankLi
   const bars = useAnswer(request, decodeBars, [recording]);
   useScrollKeys(".parts .rows");
   if (!bars) return null;
-  const longest = bars.whole.max;
+  // What functions took at most, each on its own rank, may come to more than any rank has.
+  const longest = Math.max(bars.whole.max, bars.max.reduce((sum: number, part) => sum + part, 0));
   const night = dark.value;
   const colorOf = (part: number) => (part < bars.code.length ? partPixel(part, night) : pixel(REST[night ? 1 : 0]));
   const row = (index: number, style: RowStyle) => {

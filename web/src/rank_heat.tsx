@@ -64,25 +64,31 @@ function usePages({ recording, order, bySelf }: HeatProps, columns: number): { p
   return { pages, want };
 }
 
-/** The row of the selected function as far as it is known, from which keys go on. */
+function rowOf(pages: Map<number, FunctionPage>, wanted: number): number {
+  for (const [page, { code }] of pages) if (wanted && code.includes(wanted)) return page * PAGE + code.indexOf(wanted);
+  return -1;
+}
+
+/** The row of the selected function as far as it is known, from which keys go on, however quickly they come. */
 function useWalk(pages: Map<number, FunctionPage>, all: number, want: (row: number) => void): number {
-  const [goal, setGoal] = useState(-1);
-  let row = -1;
-  for (const [page, { code }] of pages) if (selected.value && code.includes(selected.value)) row = page * PAGE + code.indexOf(selected.value);
-  useEffect(() => {
-    if (goal < 0) return;
-    const page = pages.get(Math.floor(goal / PAGE));
-    if (!page) return want(goal); // and when it is there, this is called again
-    selected.value = page.code[goal % PAGE];
-    setGoal(-1);
-  }, [goal, pages]);
+  const goal = useRef(-1);
+  const go = () => {
+    if (goal.current < 0) return;
+    const page = pages.get(Math.floor(goal.current / PAGE));
+    if (!page) return want(goal.current); // and when it is there, this is called again
+    selected.value = page.code[goal.current % PAGE];
+    goal.current = -1;
+  };
+  useEffect(go, [pages]);
   const take = ({ key }: KeyboardEvent) => {
     const by = rowStep(key, 20);
-    if (by && all) setGoal(Math.max(0, Math.min(all - 1, (goal < 0 ? row : goal) + by)));
+    const from = goal.current < 0 ? rowOf(pages, selected.peek()) : goal.current;
+    if (by && all) goal.current = Math.max(0, Math.min(all - 1, from + by));
+    go();
     return by !== 0;
   };
-  useViewKeys(take, [all, row, goal]);
-  return row;
+  useViewKeys(take, [pages, all]);
+  return rowOf(pages, selected.value);
 }
 
 /** "7", or "8 to 11" where a column stands for several. */
