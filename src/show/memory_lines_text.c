@@ -146,13 +146,19 @@ void memory_lines_text_put_function(const struct recording *recording, const str
     bytes_put_text(out, "\n\n");
 }
 
-/* By file, as long as no other order is asked for. */
+/* As in their files, as long as no other order is asked for. */
 static int put_table(const struct recording *recording, const struct report_options *options,
                      const struct line_table *table, struct bytes *out, struct err *err)
 {
+    static const char *const places[] = {"filename", "line"};
     function_lines_put_function *const puts[] = {memory_lines_text_put_function};
+    struct report_options ordered = *options;
+    if (!ordered.sort_count) {
+        ordered.sort = places;
+        ordered.sort_count = 2;
+    }
     if (table->function_count)
-        return function_lines_put_all(recording, options, table, "stdname", puts, 1, out, err);
+        return function_lines_put_all(recording, &ordered, table, places[0], puts, 1, out, err);
     lines_text_put_nothing(recording, options, out);
     return 0;
 }

@@ -410,3 +410,6 @@ def test_csv(modern_launch):
     assert re.search(rb"^ +\d+ +\d+ MiB +320 MiB +4 .* block = bytearray", done.stdout, re.M)
     assert b"adds " in done.stdout and b"recursive" not in done.stdout.split(b"Filename")[1]
     assert launch.run([*report, "99", launch.folder / "out.sonde"]).returncode == 2
+    done = launch.run([launch.sonde, "report", launch.folder / "out.sonde"])
+    firsts = [int(number) for number in re.findall(rb"^=+\n +(\d+) ", done.stdout, re.M)]
+    assert len(firsts) > 5 and firsts == sorted(firsts), "functions stand as in their file"
