@@ -15,7 +15,7 @@ export interface Tick {
 /** Steps below a minute are 1, 2 and 5 of a power of ten; above they are those of clocks. */
 const LONG_STEPS_S = [60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400];
 
-export function roundStep(leastNs: number): number {
+function roundStep(leastNs: number): number {
   if (leastNs > 50e9) return 1e9 * (LONG_STEPS_S.find((step) => step * 1e9 >= leastNs) ?? Math.ceil(leastNs / 86400e9) * 86400);
   const power = 10 ** Math.floor(Math.log10(Math.max(leastNs, 1)));
   const step = [1, 2, 5].find((factor) => factor * power >= leastNs * 0.999) ?? 10;
@@ -36,7 +36,7 @@ function clock(seconds: number): string {
 }
 
 /** A time that is a multiple of `step`, with as many digits as that needs. */
-export function tickLabel(ns: number, step: number, largest: number): string {
+function tickLabel(ns: number, step: number, largest: number): string {
   if (step >= 60e9) return clock(Math.round(ns / 1e9));
   const [unit, name] = UNITS.find(([size]) => largest >= size) ?? UNITS[3];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));

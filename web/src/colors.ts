@@ -3,11 +3,6 @@
 const CODE_PYTHON = 1;
 const CODE_LIBRARY = 1;
 
-export interface Shade {
-  lightness: number;
-  chroma: number;
-}
-
 function hash(text: string): number {
   let value = 2166136261;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619);

@@ -12,7 +12,7 @@ import { ask, matches, recording, selection } from "./state";
 const taken = signal<Share | null>(null);
 
 /** A set of functions as the share query reads it: a bit for each, two hexadecimal digits for eight. */
-export function marksOf(codes: Set<number>, count: number): string {
+function marksOf(codes: Set<number>, count: number): string {
   const bytes = new Uint8Array((count >>> 3) + 1);
   for (const code of codes) bytes[code >>> 3] |= 1 << (code & 7);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -54,7 +54,7 @@ function rangeWords(name: string): string {
   return name === "temporary" ? "freed at once in this time" : "allocated in this time and not freed";
 }
 
-export function measureWords(): string {
+function measureWords(): string {
   const shown = memoryMeasure.value;
   if (!shown) return "";
   const words = range.value ? rangeWords(shown.name) : shown.title;

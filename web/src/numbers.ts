@@ -59,12 +59,3 @@ export function perCent(share: Share): string {
 export function count(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
-
-/** A path with its middle left out, so that the file's name stays. */
-export function shortPath(path: string, length = 40): string {
-  if (path.length <= length) return path;
-  const name = path.slice(path.lastIndexOf("/"));
-  if (name.length >= length - 1) return `…${name.slice(-(length - 1))}`;
-  const head = Math.max(0, length - name.length - 1);
-  return `${path.slice(0, head)}…${name}`;
-}

@@ -39,7 +39,7 @@ function tick({ window, top, look }: Band, { value, label }: Tick, width: number
 }
 
 /** All levels, also those scrolled out of sight. */
-export function svgOf(band: Band, width: number, title: string, ticks: Tick[] = []): string {
+function svgOf(band: Band, width: number, title: string, ticks: Tick[] = []): string {
   const { layout, look } = band;
   const levels = layout.level.length - 1;
   const height = band.top + levels * look.rowHeight;

@@ -77,7 +77,7 @@ function centreOf({ look, words, ink }: RingsPicture, radius: number): string[] 
   return [`<circle r="${radius}" fill="${colorText(look.centre)}"/>`, ...lines];
 }
 
-export function ringsSvg(picture: RingsPicture, title: string): string {
+function ringsSvg(picture: RingsPicture, title: string): string {
   const { layout, sight, look, size } = picture;
   const centre = Math.min(CENTRE, size / 6);
   const width = (size / 2 - EDGE - centre) / sight.depth;
