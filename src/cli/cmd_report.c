@@ -476,6 +476,14 @@ static int report_on_mpi(const struct values *values, int argc, char **argv, str
     return report_mpi_put(&report, argc, argv, out, err);
 }
 
+/* As it was named; the newest recording, where it is a run, by its folder. A new string, or NULL. */
+static char *name_of(int argc, char **argv, const struct input_paths *paths)
+{
+    const char *name = argc == 1 ? argv[0] : paths->items[0];
+    const char *slash = argc == 0 && paths->count > 1 ? strrchr(name, '/') : NULL;
+    return strndup(name, slash ? (size_t)(slash - name) : strlen(name));
+}
+
 static int report_inputs(const struct values *values, int argc, char **argv, struct bytes *out,
                          struct err *err)
 {
@@ -491,13 +499,18 @@ static int report_inputs(const struct values *values, int argc, char **argv, str
         input_clear(&paths);
         return -1;
     }
-    const char *name = argc == 1 ? argv[0] : paths.items[0];
+    char *name = name_of(argc, argv, &paths);
+    if (!name) {
+        input_clear(&paths);
+        return err_set(err, "out of memory");
+    }
     bool many = paths.count > 1 && !has_standard_input(&paths);
     int result = many ? report_ranks(values, NULL, &paths, name, out, err) : RANK_RUN_NONE;
     if (result == RANK_RUN_NONE && many && !values->json && !values->csv && are_of_counters(&paths))
         result = report_each(values, &paths, out, err);
     else if (result == RANK_RUN_NONE)
         result = report_sum(values, &paths, name, out, err);
+    free(name);
     input_clear(&paths);
     return result;
 }

@@ -258,6 +258,7 @@ def test_a_run_is_one_recording(ranks):
     for words in (["info"], ["info", "@1"], ["info", "sim.x"], ["info", "sim.x/"]):
         done = ranks.launch.run([sonde, *words, "--json"])
         assert [info["meta"]["rank"] for info in json.loads(done.stdout)] == ["0", "1"], done.stderr
+    assert b"\nsim.x: call trace of 2 ranks" in ranks.launch.run([sonde, "report"]).stdout
     done = ranks.launch.run([sonde, "report", "."])
     assert done.returncode == 2 and b"name one" in done.stderr, "several runs are not added up by mistake"
     (folder / "sim.x" / "rank-1.sonde").write_bytes(b"spoilt")
