@@ -64,7 +64,7 @@ def python(request):
 @pytest.fixture(scope="session")
 def modern():
     """The newest interpreter of this root file system, for what does not depend on the version."""
-    local = [interpreter for interpreter in USABLE if not interpreter.root and not interpreter.free_threaded]
+    local = [interpreter for interpreter in USABLE if not interpreter.root]
     if not local:
         pytest.skip("no interpreter in this root file system")
     return local[-1]
