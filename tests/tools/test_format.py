@@ -52,7 +52,7 @@ def test_columns_read_are_those_documented():
 
 
 def test_columns_written_are_those_documented():
-    shapes = dict(re.findall(r'\{RECORD_(\w+), RECORD_KIND_\w+, "([uwszdt]+)"\}', GATHER))
+    shapes = dict(re.findall(r'\{RECORD_(\w+), RECORD_KIND_\w+, COLUMNS\("([uwszdt]+)"\)\}', GATHER))
     assert len(shapes) >= 12
     assert shapes.pop("STRINGS") == shapes.pop("SOURCE") == "s"  # not numbers
     for name, types in shapes.items():
