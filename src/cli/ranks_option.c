@@ -15,6 +15,15 @@ int ranks_option_has(const char *list, uint32_t rank, bool *has, struct err *err
     return 0;
 }
 
+uint32_t ranks_option_count(const char *list, uint32_t size)
+{
+    uint32_t count = 0;
+    bool has = true;
+    for (uint32_t rank = 0; rank < size; rank++)
+        count += !list || (rank_list_has(list, rank, &has) && has);
+    return count;
+}
+
 int ranks_option_run_plainly(const struct target_request *request)
 {
     struct target target = {0};

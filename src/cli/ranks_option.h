@@ -13,6 +13,8 @@ struct target_request;
 
 /* Whether the list names the rank; NULL names all. -1 when it is no list of ranks. */
 int ranks_option_has(const char *list, uint32_t rank, bool *has, struct err *err);
+/* How many of so many ranks a good list names. */
+uint32_t ranks_option_count(const char *list, uint32_t size);
 
 /* Becomes the program; returns only when that fails, the exit code. */
 int ranks_option_run_plainly(const struct target_request *request);

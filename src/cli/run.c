@@ -227,7 +227,7 @@ static void close_run(struct making *making, bool goes_on)
     live_view_ended(&making->live);
     run_ranks_hush(&making->files.ranks);
     making->code = making->run->failed ? 0 : close_recorded(making);
-    run_ranks_tell(&making->files.ranks, making->run);
+    run_ranks_tell(&making->files.ranks, making->options->request->ranks, making->run);
     if (making->run->can_be_read && !goes_on)
         print_rank_summary(making);
     if (making->files.is_spare && !making->live.pid)
@@ -343,6 +343,15 @@ int run_exit_as(int status)
     return 128 + number;
 }
 
+static int run_unrecorded(const struct run_options *options, const struct rank *rank)
+{
+    const char *wanted = options->request->ranks;
+    if (rank->number == 0 && rank->size && ranks_option_count(wanted, rank->size) == 0)
+        message_warn("none of the %" PRIu32 " ranks is in --ranks %s: nothing is recorded", rank->size,
+                     wanted);
+    return ranks_option_run_plainly(&options->target);
+}
+
 int run_command(const struct run_options *options, run_close *close, const void *values)
 {
     struct run run = {0};
@@ -352,15 +361,15 @@ int run_command(const struct run_options *options, run_close *close, const void 
                             .close = close,
                             .values = values};
     struct err err = {0};
-    uint32_t rank = rank_detect().number;
+    struct rank rank = rank_detect();
     bool is_wanted;
     if (run_request_check(options->request, options->observe != NULL, &err) < 0)
         return message_fail(&err);
-    if (ranks_option_has(options->request->ranks, rank, &is_wanted, &err) < 0)
+    if (ranks_option_has(options->request->ranks, rank.number, &is_wanted, &err) < 0)
         return message_fail(&err);
-    if (!is_wanted && rank != RANK_NONE && !options->target.pid)
-        return ranks_option_run_plainly(&options->target);
-    if (rank != RANK_NONE && !options->target.pid && !isatty(STDIN_FILENO))
+    if (!is_wanted && rank.number != RANK_NONE && !options->target.pid)
+        return run_unrecorded(options, &rank);
+    if (rank.number != RANK_NONE && !options->target.pid && !isatty(STDIN_FILENO))
         making.group = rank_guard_start();
     if (record_run(&making, &err) < 0)
         return message_fail(&err);

@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/ranks_option.h"
 #include "cli/run.h"
 #include "store/writer.h"
 
@@ -120,7 +121,7 @@ void run_ranks_hush(struct run_ranks *ranks)
         options_common.quiet = true;
 }
 
-void run_ranks_tell(const struct run_ranks *ranks, const struct run *run)
+void run_ranks_tell(const struct run_ranks *ranks, const char *wanted, const struct run *run)
 {
     const char *path = ranks->folder.path;
     if (!path || ranks->rank.number != 0)
@@ -128,10 +129,12 @@ void run_ranks_tell(const struct run_ranks *ranks, const struct run *run)
     options_common.quiet = ranks->was_quiet;
     if (!run->path)
         return;
-    if (ranks->rank.size)
-        message_note("%" PRIu32 " ranks, %.3f s: %s (look at it with: sonde report %s)", ranks->rank.size,
-                     (double)run->elapsed_ns / 1e9, path, path);
-    else
-        message_note("all ranks, %.3f s: %s (look at it with: sonde report %s)",
-                     (double)run->elapsed_ns / 1e9, path, path);
+    char whose[48] = "all";
+    uint32_t size = ranks->rank.size, recorded = ranks_option_count(wanted, size);
+    if (size && recorded < size)
+        snprintf(whose, sizeof whose, "%" PRIu32 " of %" PRIu32, recorded, size);
+    else if (size)
+        snprintf(whose, sizeof whose, "%" PRIu32, size);
+    message_note("%s ranks, %.3f s: %s (look at it with: sonde report %s)", whose,
+                 (double)run->elapsed_ns / 1e9, path, path);
 }

@@ -46,6 +46,6 @@ void run_ranks_correct(struct run_ranks *ranks, uint32_t rank, struct output_con
 /* Around what a command says at its end: of several ranks that would be said by each. Then the first rank names the
  * folder. */
 void run_ranks_hush(struct run_ranks *ranks);
-void run_ranks_tell(const struct run_ranks *ranks, const struct run *run);
+void run_ranks_tell(const struct run_ranks *ranks, const char *wanted, const struct run *run);
 
 #endif

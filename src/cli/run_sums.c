@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/run_folder.h"
 #include "cli/staged.h"
+#include "cli/tau_folder.h"
 
 /* The folder's name without slashes at its end, "x.20261116-055604-k7". */
 static char *name_of(const char *path)
@@ -61,7 +62,8 @@ static int merge_into(const char *path, char *run, struct err *err)
     if (result == 0)
         result = merge_job_finish(&job, staged_append, &file, err);
     if (result == 0) {
-        message_note("%zu ranks of %s, merged", job.added, run);
+        if (job.added > 1)
+            message_note("%zu ranks of %s, merged", job.added, run);
         result = staged_commit(&file, err);
     }
     merge_job_clear(&job);
@@ -93,7 +95,7 @@ int run_sums_make(struct run_sums *sums, int argc, char **argv, struct err *err)
     *sums = (struct run_sums){.words = calloc((size_t)argc + 1, sizeof *sums->words)};
     int result = sums->words ? 0 : err_set(err, "out of memory");
     for (int i = 0; i < argc && result == 0; i++) {
-        if (folder_is(argv[i]) && run_folder_is(argv[i])) {
+        if (folder_is(argv[i]) && (run_folder_is(argv[i]) || tau_folder_is(argv[i]))) {
             result = add_run(sums, argv[i], err);
             continue;
         }

@@ -1,5 +1,5 @@
 /*
- * run_sums: runs of many ranks as one recording each, for those who look at files: a word that names a run's folder is replaced by a
+ * run_sums: runs of many ranks, and TAU's folders, as one recording each, for those who look at files: a word that names one is replaced by a
  * file, in a folder of its own that is gone afterwards, into which the ranks were merged. Owns its words; a zeroed struct is empty.
  */
 #ifndef SONDE_CLI_RUN_SUMS_H

@@ -217,6 +217,15 @@ def test_one_file_of_tau(sonde):
     assert (row["calls"], row["self_ns"], row["total_ns"]) == (calls, own * 1000, total * 1000)
 
 
+@pytest.mark.parametrize("folder", ["paths", "multi"])
+def test_page_of_a_folder_of_tau(sonde, tmp_path, folder):
+    page = tmp_path / "x.html"
+    subprocess.run(
+        [sonde, "view", "--quiet", "-o", page, DATA / folder], check=True, stdin=subprocess.DEVNULL
+    )
+    assert page.read_text().count("<html") == 1
+
+
 @pytest.mark.parametrize("damage", ["cut", "numbers", "metric", "empty"])
 def test_bad_profiles(sonde, tmp_path, damage):
     text = (DATA / "paths" / "profile.0.0.0").read_text()

@@ -168,6 +168,10 @@ def test_some_ranks(modern_launch):
     assert {f"rank {i} has agent" for i in (0, 2, 3)} | {"rank 1 is alone"} <= set(output.splitlines())
     names = sorted(path.name for path in the_folder(modern_launch).glob("*.sonde"))
     assert names == ["rank-0.sonde", "rank-2.sonde", "rank-3.sonde"]
+    assert "3 of 4 ranks" in output
+    words[3] = "7-9"
+    code, output = launched(modern_launch, [*mpi.launcher("openmpi", 4), *words])
+    assert (code, output.count("none of the 4 ranks is in --ranks 7-9")) == (0, 1), output
     done = modern_launch.run([modern_launch.sonde, "trace", "--ranks", "3-1", script])
     assert done.returncode == 2 and b"--ranks" in done.stderr
 
