@@ -76,22 +76,3 @@ void mpi_made_arrive(struct mpi_event *event, const struct mpi_peers *peers, con
     event->number = (uint64_t)tag;
     event->received_bytes = event->peer == MPI_TRACKER_NOBODY || bytes < 0 ? 0 : (uint64_t)bytes;
 }
-
-/* ---- what is counted ---- */
-
-struct mpi_event mpi_made_event(const struct mpi_made *made, enum mpi_event_kind kind)
-{
-    return (struct mpi_event){.call = made->row->call,
-                              .kind = (uint8_t)kind,
-                              .peer = MPI_TRACKER_NOBODY,
-                              .start_ticks = made->start_ticks,
-                              .end_ticks = made->end_ticks,
-                              .posted_ticks = made->start_ticks};
-}
-
-void mpi_made_charge(struct mpi_made *made, const struct mpi_event *event)
-{
-    const struct mpi_tally tally = {made->row->call, event->communicator, event->peer, event->sent_bytes,
-                                    event->received_bytes};
-    mpi_tracker_count(made->thread, &tally, mpi_made_ticks(made));
-}

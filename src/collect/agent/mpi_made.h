@@ -81,7 +81,7 @@ int mpi_made_source(const char *status);
 /* Fills in what has come, and from whom of `peers`. */
 void mpi_made_arrive(struct mpi_event *event, const struct mpi_peers *peers, const char *status);
 
-/* ---- what is counted ---- */
+/* ---- what is counted: inline, for every call comes here ---- */
 
 static inline uint64_t mpi_made_ticks(const struct mpi_made *made)
 {
@@ -89,8 +89,22 @@ static inline uint64_t mpi_made_ticks(const struct mpi_made *made)
 }
 
 /* An event with the times of the call, and without a partner. */
-struct mpi_event mpi_made_event(const struct mpi_made *made, enum mpi_event_kind kind);
+static inline struct mpi_event mpi_made_event(const struct mpi_made *made, enum mpi_event_kind kind)
+{
+    return (struct mpi_event){.call = made->row->call,
+                              .kind = (uint8_t)kind,
+                              .peer = MPI_TRACKER_NOBODY,
+                              .start_ticks = made->start_ticks,
+                              .end_ticks = made->end_ticks,
+                              .posted_ticks = made->start_ticks};
+}
+
 /* Adds the call, its time and the event's bytes to the totals of the stack. */
-void mpi_made_charge(struct mpi_made *made, const struct mpi_event *event);
+static inline void mpi_made_charge(struct mpi_made *made, const struct mpi_event *event)
+{
+    const struct mpi_tally tally = {made->row->call, event->communicator, event->peer, event->sent_bytes,
+                                    event->received_bytes};
+    mpi_tracker_count(made->thread, &tally, mpi_made_ticks(made));
+}
 
 #endif
