@@ -55,9 +55,8 @@ scale: all .venv/test.ok ## runs of up to 4096 ranks: merging, alone and by seve
 soak: all .venv/test.ok ## nothing grows while a program is sampled for long (MINUTES=30)
 	@.venv/bin/python bench/soak.py $(or $(MINUTES),30)
 
-asan: build-asan/build.ninja ## the tools, readers and analyses under ASan and UBSan
-	@$(TOOLS) ninja -C build-asan --quiet
-	@tools/test --build build-asan unit golden fuzz
+asan: .venv/test.ok ## the tools, readers and analyses under ASan and UBSan
+	@tools/test sanitized
 
 fuzz: build-fuzz/build.ninja ## look for inputs that break the readers (SECONDS=60 each)
 	@$(TOOLS) ninja -C build-fuzz --quiet

@@ -251,8 +251,8 @@ static int open_all(struct topping *topping, const struct target_request *reques
         return -1;
     if (pid && attach_is_stopped(pid))
         run_tell_stopped(pid, "is");
-    if (installation_find(&topping->installation, err) < 0 ||
-        target_resolve(request, &topping->target, err) < 0)
+    if (target_resolve(request, &topping->target, err) < 0 ||
+        installation_find(&topping->installation, err) < 0)
         return -1;
     topping->program = program_of(&topping->target);
     topping->table = STDOUT_FILENO;

@@ -68,7 +68,7 @@ static void test_moves(void **state)
 {
     (void)state;
     const struct {
-        const char *bytes;
+        const char bytes[9];
         enum instruction_move move;
         int32_t distance;
     } cases[] = {
