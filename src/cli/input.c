@@ -32,6 +32,13 @@ int input_read(const char *path, struct recording *recording, struct err *err)
         result = gzipped_expand(&bytes, name, FILE_BYTES_MAX, err);
     if (result == 0)
         result = formats_read(bytes.data, bytes.size, name, recording, err);
+    if (result == 0 && recording->damage.truncated && !recording->chunks_count) {
+        recording_clear(recording);
+        result = err_set(err,
+                         "%s is cut off before its first chunk, so there is nothing to read in it; "
+                         "copy it again, or record again",
+                         name);
+    }
     bytes_clear(&bytes);
     return result;
 }

@@ -26,6 +26,7 @@ def hostile_files():
         "gzip": gzip.compress(b"x" * 100),
         "elf": b"\x7fELF\x02\x01\x01" + bytes(200),
         "cut-prof": PROF[:-10],
+        "cut-recording": b"\x89SONDE\r\n\x01\x00\x00\x00{\xb9\xb6L\xc5snd",
         "marshal-list": marshal.dumps([1, 2, 3], 2),
         "marshal-wrong-rows": marshal.dumps({("x.py", 1, "f"): (1, "two")}, 2),
         "marshal-deep": b"(" + b"\x01\x00\x00\x00(" * 100000,
