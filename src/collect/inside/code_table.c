@@ -36,14 +36,6 @@ static PyObject *attribute(PyObject *object, const char *name)
     return value;
 }
 
-static PyObject *attribute_utf8(PyObject *object, const char *name)
-{
-    PyObject *value = attribute(object, name);
-    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
-    Py_XDECREF(value);
-    return bytes;
-}
-
 static uint32_t attribute_line(PyObject *code)
 {
     PyObject *value = attribute(code, "co_firstlineno");
@@ -64,9 +56,9 @@ static PyObject *global_of_running(const char *variable)
 static void label_python(struct label *label, PyObject *code)
 {
     label->kind = CODE_PYTHON;
-    label->name = attribute_utf8(code, "co_name");
-    label->qualname = attribute_utf8(code, "co_qualname");
-    label->file = attribute_utf8(code, "co_filename");
+    label->name = interpreter_attribute_utf8(code, "co_name");
+    label->qualname = interpreter_attribute_utf8(code, "co_qualname");
+    label->file = interpreter_attribute_utf8(code, "co_filename");
     label->line = attribute_line(code);
     label->module = global_of_running("__name__");
     if (text_of(label->file)[0] == '<' && strncmp(text_of(label->file), "<frozen ", 8) != 0)
@@ -113,7 +105,7 @@ static void label_c(struct label *label, uint64_t key, PyObject *callee)
     const char *name = *(const char **)key;
     label->kind = CODE_C;
     label->file = PyBytes_FromString("~");
-    label->module = attribute_utf8(callee, "__module__");
+    label->module = interpreter_attribute_utf8(callee, "__module__");
     if (Py_TYPE(callee) == interpreter.method_descriptor_type)
         label->name = repr_utf8(callee);
     else
@@ -272,7 +264,7 @@ void code_table_find_library(struct trace *trace)
     /* Always there at this point, unlike os (python -S): nothing is imported that the program has not asked for. */
     PyObject *name = PyUnicode_FromString("codecs");
     PyObject *codecs = name ? PyImport_GetModule(name) : NULL;
-    PyObject *file = codecs ? attribute_utf8(codecs, "__file__") : NULL;
+    PyObject *file = codecs ? interpreter_attribute_utf8(codecs, "__file__") : NULL;
     Dl_info extension;
     put_folder(filter->library, sizeof filter->library, text_of(file));
     if (dladdr((void *)code_table_find_library, &extension) && extension.dli_fname)

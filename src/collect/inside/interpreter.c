@@ -122,6 +122,16 @@ PyObject *interpreter_utf8(PyObject *text)
     return bytes;
 }
 
+PyObject *interpreter_attribute_utf8(PyObject *object, const char *name)
+{
+    PyObject *value = interpreter_attribute(object, name);
+    if (!value)
+        PyErr_Clear();
+    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
+    Py_XDECREF(value);
+    return bytes;
+}
+
 static void look_outwards(PyObject *innermost, void (*look)(PyObject *frame))
 {
     Py_INCREF(innermost);

@@ -106,5 +106,7 @@ static inline bool interpreter_only_makes_generator(void *frame, PyObject *code)
 PyObject *interpreter_attribute(PyObject *object, const char *name);
 /* A UTF-8 copy of a str (surrogates escaped) as a bytes object; NULL, without an exception, on failure. */
 PyObject *interpreter_utf8(PyObject *text);
+/* That of an attribute; NULL, without an exception, also when it is missing or no str. */
+PyObject *interpreter_attribute_utf8(PyObject *object, const char *name);
 
 #endif

@@ -11,18 +11,10 @@ static const struct arena *arena;
 static uint32_t taken; /* requests that code is compared with */
 static bool found[ARENA_REQUESTS];
 
-static PyObject *utf8_of(PyObject *code, const char *name)
-{
-    PyObject *value = interpreter_attribute(code, name);
-    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return bytes;
-}
-
 static uint64_t request_of(PyObject *code)
 {
-    PyObject *file = utf8_of(code, "co_filename"), *name = utf8_of(code, "co_name");
+    PyObject *file = interpreter_attribute_utf8(code, "co_filename"),
+             *name = interpreter_attribute_utf8(code, "co_name");
     PyObject *line = interpreter_attribute(code, "co_firstlineno");
     uint64_t request = 0;
     if (file && name && line)

@@ -119,15 +119,6 @@ static bool is_function_of_line(PyObject *code, uint32_t line)
 
 /* ---- functions ---- */
 
-static PyObject *text_of(PyObject *object, const char *name)
-{
-    PyObject *value = interpreter_attribute(object, name);
-    PyObject *bytes = value && PyUnicode_Check(value) ? interpreter_utf8(value) : NULL;
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return bytes;
-}
-
 static bool is_body(PyObject *code)
 {
     enum { NEWLOCALS = 2 };
@@ -142,7 +133,7 @@ static bool is_body(PyObject *code)
 static bool is_annotation(PyObject *code)
 {
     static const char generic[] = "<generic parameters of ";
-    PyObject *name = text_of(code, "co_name");
+    PyObject *name = interpreter_attribute_utf8(code, "co_name");
     const char *text = name ? PyBytes_AsString(name) : "";
     bool is = strcmp(text, "__annotate__") == 0 || strncmp(text, generic, sizeof generic - 1) == 0;
     Py_XDECREF(name);
@@ -173,7 +164,7 @@ static bool matches_filter(const struct subject *subject)
 
 static uint64_t find_targets(PyObject *code, PyObject *module, const char *qualname)
 {
-    PyObject *file = text_of(code, "co_filename");
+    PyObject *file = interpreter_attribute_utf8(code, "co_filename");
     PyObject *name = module && PyUnicode_Check(module) ? interpreter_utf8(module) : NULL;
     const struct subject subject = {
         .code = code,
@@ -194,9 +185,9 @@ uint64_t line_targets_match(PyObject *code, PyObject *module)
 {
     if (!target_count && !takes_all)
         return 0;
-    PyObject *qualname = text_of(code, "co_qualname");
+    PyObject *qualname = interpreter_attribute_utf8(code, "co_qualname");
     if (!qualname)
-        qualname = text_of(code, "co_name");
+        qualname = interpreter_attribute_utf8(code, "co_name");
     uint64_t found = find_targets(code, module, qualname ? PyBytes_AsString(qualname) : "");
     Py_XDECREF(qualname);
     return found;
@@ -215,7 +206,7 @@ static void look_through(const struct looking *looking, PyObject *code, const ch
     PyObject *constants = interpreter_attribute(code, "co_consts");
     for (Py_ssize_t i = 0; constants && PyTuple_Check(constants) && i < PyTuple_Size(constants); i++) {
         PyObject *constant = PyTuple_GetItem(constants, i);
-        PyObject *name = is_code(constant, code) ? text_of(constant, "co_name") : NULL;
+        PyObject *name = is_code(constant, code) ? interpreter_attribute_utf8(constant, "co_name") : NULL;
         if (!name)
             continue;
         char qualname[1024], inner[1040];
@@ -235,7 +226,7 @@ void line_targets_look_through(PyObject *code, PyObject *module,
     const struct looking looking = {.module = module, .found = found};
     if ((!target_count && !takes_all) || interpreter.minor >= 12)
         return;
-    PyObject *name = text_of(code, interpreter.minor >= 11 ? "co_qualname" : "co_name");
+    PyObject *name = interpreter_attribute_utf8(code, interpreter.minor >= 11 ? "co_qualname" : "co_name");
     if (name && strcmp(PyBytes_AsString(name), "<module>") == 0) {
         look_through(&looking, code, "");
     } else if (name && interpreter.minor >= 11) {
