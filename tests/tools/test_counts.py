@@ -108,13 +108,14 @@ def test_unsteady():
     seen.touch()
     assert before
 """
-WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(4))
+WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(phases.FEW))
 
 
-@pytest.mark.parametrize(("wrong", "passed", "failed"), [(0, 6, 0), (1, 5, 1), (4, 1, 5)])
-def test_few_failures_are_run_again(wrong, passed, failed, tmp_path):
+@pytest.mark.parametrize(("wrong", "passed", "failed"), [(0, phases.FEW + 2, 0), (1, phases.FEW + 1, 1), (phases.FEW, 1, phases.FEW + 1)])
+def test_few_failures_are_run_again(wrong, passed, failed, tmp_path, capfd):
     (tmp_path / "test_x.py").write_text(f"WRONG = {wrong}\n{UNSTEADY}{WRONG}")
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), str(tmp_path)]
     outcome = phases.again_where_few_failed(command, lambda _: ["--last-failed"])
     assert (outcome.passed, outcome.failed, len(outcome.names)) == (passed, failed, failed)
     assert [name.split("::")[1] for name in outcome.unsteady] == ["test_unsteady"] * (wrong < phases.FEW)
+    assert capfd.readouterr().out.count("\nFAILED") == (failed if wrong < phases.FEW else 0)

@@ -16,7 +16,7 @@ def inner(n):
 def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 def outer():
-    for _ in range(30):
+    for _ in range(300):
         inner(20000)
     return sorted(str(fibonacci(15)) for _ in range(3))
 outer()

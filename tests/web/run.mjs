@@ -1,6 +1,6 @@
 // Runs the tests of the page in a real Chromium:  node tests/web/run.mjs SONDE [WORD...]
 //
-// SONDE is the built program; with words only tests whose names hold one of them run. A file *.test.mjs says
+// SONDE is the built program; with words only tests run whose names hold one of them, or are it. A file *.test.mjs says
 // `test(name, act)`; `act` gets what harness.mjs describes. Two run at a time, each in a browser of its own: a test waits
 // more than it works. Closes with "N passed, M failed".
 
@@ -40,7 +40,9 @@ async function runOne({ name, act }, harness) {
 }
 
 for (const file of readdirSync(here).sort()) if (file.endsWith(".test.mjs")) await import(join(here, file));
-const chosen = tests.filter(({ name }) => !words.length || words.some((word) => name.includes(word)));
+const isName = new Set(tests.map(({ name }) => name));
+const means = (word, name) => (isName.has(word) ? word === name : name.includes(word));
+const chosen = tests.filter(({ name }) => !words.length || words.some((word) => means(word, name)));
 const folder = mkdtempSync(join(tmpdir(), "sonde-web-"));
 const waiting = [...chosen];
 let passed = 0;
