@@ -422,8 +422,8 @@ static int move_all(const struct recording *whole, const struct choice *choice, 
 {
     if (move_stacks(whole, choice, into) < 0 || move_lines(whole, choice, into) < 0)
         return -1;
-    if (whole->functions_count && !choice->spans && !tree_is_sampled(whole) && has_thread(choice, 0) &&
-        move_flat(whole, choice, into, err) < 0)
+    if (whole->functions_count && !choice->spans && !measure_is_of_samples(whole, MEASURE_TIME) &&
+        has_thread(choice, 0) && move_flat(whole, choice, into, err) < 0)
         return -1;
     return recording_compact_calls(into, err);
 }

@@ -197,17 +197,17 @@ int functions_build_from(const struct recording *recording, const struct selecti
                          const struct tree *tree, struct functions *functions, struct err *err)
 {
     enum measure measure = measure_of(recording, selection);
-    bool timed = !measure_is_memory(measure);
+    bool timed = !measure_is_memory(measure), by_samples = measure_is_of_samples(recording, measure);
     *functions = (struct functions){.row_count = recording->codes_count ? recording->codes_count : 1,
                                     .measure = measure,
-                                    .sampled = !timed || tree_is_sampled(recording),
+                                    .sampled = !timed || by_samples,
                                     .from_lines = timed && functions_are_of_lines(recording)};
     struct sums sums = {.functions = functions};
     functions->rows = calloc(functions->row_count, sizeof *functions->rows);
     sums.failed = !functions->rows;
     if (!sums.failed)
         sum_tree(&sums, tree);
-    if (!sums.failed && timed && tree_selection_is_all(selection))
+    if (!sums.failed && timed && !by_samples && tree_selection_is_all(selection))
         sum_flat(&sums, recording);
     if (!sums.failed && functions->from_lines)
         sum_lines(&sums, recording, selection);

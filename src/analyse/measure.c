@@ -13,6 +13,7 @@ static const struct {
 } measures[MEASURE_END] = {
     [MEASURE_NATURAL] = {"", MEASURE_NS, ""},
     [MEASURE_TIME] = {"time", MEASURE_NS, "in all"},
+    [MEASURE_SAMPLED] = {"sampled", MEASURE_NS, "in all, by samples"},
     [MEASURE_PEAK] = {"peak", MEASURE_BYTES, "alive at the peak"},
     [MEASURE_TOTAL] = {"total", MEASURE_BYTES, "allocated in all"},
     [MEASURE_LEAKED] = {"leaked", MEASURE_BYTES, "never freed"},
@@ -23,8 +24,9 @@ static const struct {
     [MEASURE_TEMPORARY_COUNT] = {"temporary-count", MEASURE_BLOCKS, "allocations freed at once"},
 };
 
-const char *const measure_names[] = {"time",       "peak",  "total",        "leaked",          "temporary",
-                                     "peak-count", "count", "leaked-count", "temporary-count", NULL};
+const char *const measure_names[] = {"time",         "sampled",         "peak",       "total",
+                                     "leaked",       "temporary",       "peak-count", "count",
+                                     "leaked-count", "temporary-count", NULL};
 
 int measure_find(const char *name, enum measure *measure, struct err *err)
 {
@@ -33,24 +35,60 @@ int measure_find(const char *name, enum measure *measure, struct err *err)
             *measure = (enum measure)i;
             return 0;
         }
-    return err_set(err, "there is no measure \"%s\": use time, peak, total, leaked, temporary or count",
-                   name);
+    return err_set(
+        err, "there is no measure \"%s\": use time, sampled, peak, total, leaked, temporary or count", name);
+}
+
+static bool is_made_by(const struct recording *recording, const char *command)
+{
+    const char *mode = recording_meta(recording, "mode");
+    return mode && strcmp(mode, command) == 0;
 }
 
 bool measure_has_memory(const struct recording *recording)
 {
-    const char *mode = recording_meta(recording, "mode");
-    bool meant = mode && strcmp(mode, "mem") == 0 && recording_meta(recording, "heap");
+    bool meant = is_made_by(recording, "mem") && recording_meta(recording, "heap");
     return recording->heap_count || recording->allocations_count || meant;
+}
+
+static bool has_both(const struct recording *recording)
+{
+    return recording->samples_count && recording->calls_count;
+}
+
+bool measure_is_of_samples(const struct recording *recording, enum measure measure)
+{
+    return recording->samples_count &&
+           (measure == MEASURE_SAMPLED || (measure == MEASURE_TIME && !recording->calls_count));
+}
+
+static bool has_time(const struct recording *recording)
+{
+    return recording->calls_count || recording->samples_count || recording->functions_count ||
+           recording->lines_count;
+}
+
+bool measure_is_offered(const struct recording *recording, enum measure measure)
+{
+    if (measure_is_memory(measure))
+        return measure_has_memory(recording);
+    return measure == MEASURE_SAMPLED ? has_both(recording) : has_time(recording);
+}
+
+static enum measure natural(const struct recording *recording)
+{
+    if (measure_has_memory(recording) && (!has_time(recording) || is_made_by(recording, "mem")))
+        return MEASURE_PEAK;
+    return has_both(recording) && is_made_by(recording, "record") ? MEASURE_SAMPLED : MEASURE_TIME;
 }
 
 enum measure measure_of(const struct recording *recording, const struct selection *selection)
 {
-    if (selection && selection->measure != MEASURE_NATURAL)
-        return selection->measure;
-    bool timed = recording->calls_count || recording->samples_count || recording->functions_count ||
-                 recording->lines_count;
-    return !timed && measure_has_memory(recording) ? MEASURE_PEAK : MEASURE_TIME;
+    bool chosen = selection && selection->measure != MEASURE_NATURAL;
+    bool is_part = selection && (selection->begin_ns || selection->end_ns);
+    enum measure measure = chosen ? selection->measure : natural(recording);
+    bool only_sums = has_both(recording) && !recording->call_events_count;
+    return measure == MEASURE_TIME && is_part && only_sums ? MEASURE_SAMPLED : measure;
 }
 
 const char *measure_name(enum measure measure)

@@ -2,7 +2,8 @@
  * measure: what views of stacks are about: time, or one of the amounts of memory that a recording of the heap knows.
  *
  * A selection names the measure (analyse/tree.h), and every tree, table and picture of that selection is made of it:
- * their `self` and `total` are in the measure's unit. Recordings that know nothing of a measure give empty trees.
+ * their `self` and `total` are in the measure's unit. Recordings that know nothing of a measure give empty trees. Where
+ * calls were only added up, a part of the time is told by samples, if there are any.
  */
 #ifndef SONDE_ANALYSE_MEASURE_H
 #define SONDE_ANALYSE_MEASURE_H
@@ -18,8 +19,9 @@ struct recording;
 struct selection;
 
 enum measure {
-    MEASURE_NATURAL, /* what the recording is of: time or, where there is nothing else, the peak of memory */
-    MEASURE_TIME,
+    MEASURE_NATURAL, /* what the command that made the recording is about, of what there is */
+    MEASURE_TIME,    /* of calls and lines; of samples where calls were not counted */
+    MEASURE_SAMPLED, /* time of samples, in a recording of calls, too */
     /* Bytes: */
     MEASURE_PEAK,      /* alive when the heap was at its highest */
     MEASURE_TOTAL,     /* allocated in all */
@@ -42,6 +44,10 @@ extern const char *const measure_names[];
 int measure_find(const char *name, enum measure *measure, struct err *err);
 /* The measure of a selection of this recording: never MEASURE_NATURAL. `selection` may be NULL. */
 enum measure measure_of(const struct recording *recording, const struct selection *selection);
+/* Whether such amounts are made of samples. */
+bool measure_is_of_samples(const struct recording *recording, enum measure measure);
+/* Whether views of it and of the natural one differ, or it is that. */
+bool measure_is_offered(const struct recording *recording, enum measure measure);
 /* Whether the recording knows what was allocated, or would have known. Resident sizes over time are counters. */
 bool measure_has_memory(const struct recording *recording);
 

@@ -198,7 +198,8 @@ int rank_table_add(struct rank_table *table, const struct recording *recording,
     struct selection chosen = selection ? *selection : (struct selection){0};
     if (!table->added) {
         table->measure = measure_of(recording, &chosen);
-        table->sampled = measure_is_memory(table->measure) || tree_is_sampled(recording);
+        table->sampled =
+            measure_is_memory(table->measure) || measure_is_of_samples(recording, table->measure);
     }
     chosen.measure = table->measure;
     uint32_t *owners = rank_owners_new(recording, err);

@@ -35,27 +35,20 @@ static struct timeline_axis axis_of_memory(const struct recording *recording)
     return axis.end_ns > axis.begin_ns ? axis : (struct timeline_axis){0};
 }
 
-static struct timeline_axis axis_of_calls(const struct recording *recording)
-{
-    struct timeline_axis axis = {.begin_ns = UINT64_MAX};
-    for (uint32_t i = 0; i < recording->call_events_count; i++)
-        widen(&axis, recording->call_events[i].start_ns, recording->call_events[i].end_ns);
-    return axis;
-}
-
 struct timeline_axis timeline_axis(const struct recording *recording)
 {
     struct timeline_axis axis = {.begin_ns = UINT64_MAX};
-    if (!recording->samples_count && recording->call_events_count)
-        return axis_of_calls(recording);
-    if (!recording->samples_count && (recording->heap_count || recording->allocations_count))
+    bool timed = recording->samples_count || recording->call_events_count;
+    if (!timed && (recording->heap_count || recording->allocations_count))
         return axis_of_memory(recording);
+    for (uint32_t i = 0; i < recording->call_events_count; i++)
+        widen(&axis, recording->call_events[i].start_ns, recording->call_events[i].end_ns);
     for (uint32_t i = 0; i < recording->samples_count; i++) {
         const struct sample_row *row = &recording->samples[i];
         uint64_t end_ns = add_saturating(row->time_ns, row->weight_ns);
         widen(&axis, row->time_ns, end_ns);
     }
-    return recording->samples_count ? axis : (struct timeline_axis){0};
+    return timed ? axis : (struct timeline_axis){0};
 }
 
 /* The first row whose thread is not below. */

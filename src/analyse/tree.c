@@ -43,11 +43,6 @@ bool tree_selection_has_sample(const struct selection *selection, const struct r
     return tree_selection_has(selection, recording, sample->thread);
 }
 
-bool tree_is_sampled(const struct recording *recording)
-{
-    return recording->samples_count && !recording->calls_count;
-}
-
 struct recording tree_flat_part(const struct recording *recording)
 {
     struct recording flat = *recording;

@@ -84,7 +84,5 @@ bool tree_selection_has_sample(const struct selection *selection, const struct r
                                const struct sample_row *sample);
 /* The same recording without its stacks: what a flat profile alone says. Borrowed. */
 struct recording tree_flat_part(const struct recording *recording);
-/* Whether trees of time of this recording are made of samples. */
-bool tree_is_sampled(const struct recording *recording);
 
 #endif

@@ -34,11 +34,11 @@ int weights_each(const struct recording *recording, const struct selection *sele
     enum measure measure = measure_of(recording, selection);
     if (measure_is_memory(measure))
         return heap_weights_each(recording, selection, measure, visit, context, err);
-    if (call_weights_are_meant(recording, selection))
+    if (measure == MEASURE_TIME && call_weights_are_meant(recording, selection))
         return call_weights_each(recording, selection, visit, context, err);
-    if (tree_is_sampled(recording))
+    if (measure_is_of_samples(recording, measure))
         visit_samples(recording, selection, visit, context);
-    else
+    else if (measure == MEASURE_TIME)
         visit_calls(recording, selection, visit, context);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/closing.h"
+#include "cli/collectors.h"
 #include "cli/commands.h"
 #include "cli/line_targets_option.h"
 #include "cli/message.h"
@@ -14,9 +15,7 @@
 #include "show/lines_text.h"
 #include "store/recording.h"
 
-#define MEMORY_BYTES     ((int64_t)64 << 20)
-#define SAMPLE_PERIOD_NS 1000000
-#define HOT_MAX          1000
+#define HOT_MAX 1000
 
 struct values {
     struct run_request request;
@@ -27,10 +26,10 @@ struct values {
     double unit;
     bool skip_zero;
     bool threads;
-    struct option_list with;
 };
 
-static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS, .hot = 10, .unit = LINES_TEXT_UNIT_S};
+static const struct values defaults = {
+    .request = RUN_REQUEST_DEFAULTS, .hot = COLLECTORS_HOT, .unit = LINES_TEXT_UNIT_S};
 
 static int check(const struct values *values, struct err *err)
 {
@@ -40,8 +39,6 @@ static int check(const struct values *values, struct err *err)
         return err_set(err, "--hot must be a number of functions, at most %d", HOT_MAX);
     if (options_is_typed("hot") && options_is_typed("function"))
         return err_set(err, "--hot lets sonde choose the functions, --function names them: give one of them");
-    if (run_request_check_with(&values->with, "line", err) < 0)
-        return -1;
     if (values->setup && access(values->setup, R_OK) != 0)
         return err_set_errno(err, "cannot read the set-up script %s", values->setup);
     return lines_text_check_unit(values->unit, err);
@@ -53,21 +50,13 @@ static int64_t wanted_hot(const struct values *values)
     return values->functions.count ? 0 : values->hot;
 }
 
-static bool is_wanted(const struct values *values, const char *collector)
-{
-    for (size_t i = 0; i < values->with.count; i++)
-        if (strcmp(values->with.items[i], collector) == 0)
-            return true;
-    return false;
-}
-
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    if (is_wanted(values, "trace"))
-        bytes_put_text(out, "trace=1\nc_calls=1\n");
-    bytes_putf(out, "lines=1\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->threads, MEMORY_BYTES);
+    bytes_putf(out, "lines=1\nper_thread=%d\nmemory_bytes=%" PRId64 "\n", values->threads,
+               COLLECTORS_LINE_MEMORY);
     if (wanted_hot(values))
-        bytes_putf(out, "hot=%" PRId64 "\nsample_period_ns=%d\n", wanted_hot(values), SAMPLE_PERIOD_NS);
+        bytes_putf(out, "hot=%" PRId64 "\nsample_period_ns=%d\n", wanted_hot(values),
+                   1000000000 / COLLECTORS_RATE_HZ);
     if (values->setup)
         bytes_putf(out, "setup=%s\n", values->setup);
     line_targets_option_put_settings(&values->functions, out);
@@ -135,8 +124,6 @@ static const struct option options[] = {
      "Leave functions out of --view that were never called."},
     {"threads", 't', OPTION_FLAG, NULL, offsetof(struct values, threads), NULL,
      "Keep the times of each thread apart."},
-    {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
-     "Add a collector to the same recording: trace counts every call, too."},
     RUN_REQUEST_OPTIONS(struct values, request),
     PART_OPTIONS(struct values, request.part, 0),
     {0},

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/quantity.h"
 #include "cli/closing.h"
+#include "cli/collectors.h"
 #include "cli/commands.h"
 #include "cli/mem_lines.h"
 #include "cli/mem_rss.h"
@@ -16,9 +17,6 @@
 #include "cli/run_check.h"
 #include "show/memory_lines_text.h"
 #include "store/recording.h"
-
-#define MEMORY_BYTES ((int64_t)512 << 20)
-#define SAMPLE_BYTES ((int64_t)512 << 10)
 
 struct values {
     struct run_request request;
@@ -31,7 +29,7 @@ struct values {
 };
 
 static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS,
-                                       .sample_bytes = SAMPLE_BYTES,
+                                       .sample_bytes = COLLECTORS_HEAP_SAMPLE_BYTES,
                                        .lines = MEM_LINES_DEFAULTS,
                                        .finalize = true};
 
@@ -94,7 +92,7 @@ static void put_settings(const struct values *values, struct bytes *out)
                "heap=1\nnative=%d\nheap_log=%d\nheap_python=%d\nheap_sample_bytes=%" PRId64
                "\nmemory_bytes=%" PRId64 "\n",
                values->native, values->log, values->python_allocators,
-               is_exact(values) ? 0 : values->sample_bytes, MEMORY_BYTES);
+               is_exact(values) ? 0 : values->sample_bytes, COLLECTORS_HEAP_MEMORY);
     bytes_put_u8(out, 0);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "cli/collectors.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/run.h"
@@ -21,8 +22,11 @@ struct values {
     bool finalize, internals, async;
 };
 
-static const struct values defaults = {
-    .request = RUN_REQUEST_DEFAULTS, .rate = 1000, .clock = "wall", .finalize = true, .async = true};
+static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS,
+                                       .rate = COLLECTORS_RATE_HZ,
+                                       .clock = "wall",
+                                       .finalize = true,
+                                       .async = true};
 
 static int check(const struct values *values, int argc, uint64_t *duration_ns, struct err *err)
 {
@@ -33,9 +37,8 @@ static int check(const struct values *values, int argc, uint64_t *duration_ns, s
 
 static void put_settings(const struct values *values, struct bytes *out)
 {
-    bytes_putf(out, "trace=0\nnative=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n",
-               values->native, values->async, strcmp(values->clock, "cpu") == 0,
-               INT64_C(1000000000) / values->rate);
+    bytes_putf(out, "native=%d\ntasks=%d\ncpu_clock=%d\nsample_period_ns=%" PRId64 "\n", values->native,
+               values->async, strcmp(values->clock, "cpu") == 0, INT64_C(1000000000) / values->rate);
     bytes_put_u8(out, 0);
 }
 
@@ -76,6 +79,7 @@ static int run_sampling(void *raw, int argc, char **argv)
         .settings = (char *)settings.data,
         .rate_hz = (uint64_t)values->rate,
         .clock = values->clock,
+        .ends_at_interrupt = true,
         .duration_ns = duration_ns,
         .conversion = {.selection = {.idle = values->idle, .gil = values->gil},
                        .frames = {.function = values->function,

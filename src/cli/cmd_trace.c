@@ -9,12 +9,12 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "cli/closing.h"
+#include "cli/collectors.h"
 #include "cli/commands.h"
 #include "cli/message.h"
 #include "cli/run.h"
 #include "store/recording.h"
 
-#define MEMORY_BYTES   ((int64_t)256 << 20)
 #define TIMELINE_BYTES ((int64_t)128 << 20)
 
 struct values {
@@ -30,12 +30,11 @@ struct values {
     int64_t max_size;
     bool timeline, ring;
     int64_t timeline_limit;
-    struct option_list with;
 };
 
 static const struct values defaults = {.request = RUN_REQUEST_DEFAULTS,
                                        .c_calls = true,
-                                       .max_size = MEMORY_BYTES,
+                                       .max_size = COLLECTORS_TRACE_MEMORY,
                                        .timeline_limit = TIMELINE_BYTES};
 
 /* The target compiles it again, of the same kind (collect/inside/filter.c); a mistake is told before it runs. */
@@ -58,8 +57,6 @@ static int check_expression(const char *text, struct err *err)
 
 static int check(const struct values *values, struct err *err)
 {
-    if (run_request_check_with(&values->with, "trace", err) < 0)
-        return -1;
     for (size_t i = 0; i < values->sort.count; i++)
         if (ranking_check_key(values->sort.items[i], err) < 0)
             return -1;
@@ -179,8 +176,6 @@ static const struct option options[] = {
      "and what is left out is stated."},
     {"ring", 0, OPTION_FLAG, NULL, offsetof(struct values, ring), NULL,
      "Keep the last calls of each process that fit into --timeline-limit, not the first."},
-    {"with", 0, OPTION_LIST, "COLLECTOR", offsetof(struct values, with), NULL,
-     "Add collectors to the same recording."},
     RUN_REQUEST_OPTIONS(struct values, request),
     PART_OPTIONS(struct values, request.part, 'p'),
     {0},

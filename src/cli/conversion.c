@@ -353,7 +353,10 @@ int conversion_write(const struct conversion *conversion, struct recording *reco
         return -1;
     if (selection_options_narrow(&conversion->part, recording, err) < 0)
         return -1;
-    if (needs_time(conversion->format) && measure_is_memory(measure_of(recording, &conversion->selection)))
+    bool needs = needs_time(conversion->format);
+    if (needs && job.selection.measure == MEASURE_NATURAL && measure_is_offered(recording, MEASURE_TIME))
+        job.selection.measure = MEASURE_TIME;
+    if (needs && measure_is_memory(measure_of(recording, &job.selection)))
         return err_set(err,
                        "%s is about memory, which %s files cannot say; --format flamegraph, speedscope and "
                        "collapsed can",

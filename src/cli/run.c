@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/rank.h"
+#include "cli/collectors.h"
 #include "cli/installation.h"
 #include "cli/message.h"
 #include "cli/progress.h"
@@ -32,6 +33,7 @@
 /* Everything that lives as long as the recording is being made. */
 struct making {
     const struct run_options *options;
+    const struct collectors *collectors;
     pid_t group; /* the process group of the program; 0 = ours */
     struct installation installation;
     bool lacks_mpi; /* calls of MPI were to be followed, and there were none */
@@ -123,7 +125,7 @@ static void fill_run(struct making *making)
         .left_running = result->left_running,
         .recorded = result->processes > 0,
         .elapsed_ns = result->end_ns - result->start_ns,
-        .overhead_ns = making->options->rate_hz ? result->slowdown_ns : result->overhead_ns,
+        .overhead_ns = result->overhead_ns + (making->options->rate_hz ? result->slowdown_ns : 0),
         .memory_bytes = result->memory_bytes,
         .counted = result->counted,
         .samples = result->samples,
@@ -256,8 +258,8 @@ static void end_early(void *context)
 static void put_settings(const struct making *making, struct bytes *out)
 {
     const struct installation *installation = &making->installation;
-    bytes_putf(out, "inside=%s\npackage=%s\n%s", installation->inside, installation->package,
-               making->options->settings);
+    bytes_putf(out, "inside=%s\npackage=%s\n", installation->inside, installation->package);
+    collectors_put_settings(making->collectors, making->options->settings, out);
     if (making->options->request->mpi)
         bytes_putf(out, "mpi_library=%s\n", installation->mpi);
     run_request_put_settings(making->options->request, out);
@@ -289,7 +291,7 @@ static int record(struct making *making, struct err *err)
         .duration_ns = making->options->duration_ns,
         .hot = making->options->hot,
         .group = making->group,
-        .ends_at_interrupt = making->options->rate_hz > 0,
+        .ends_at_interrupt = making->options->ends_at_interrupt,
         .context = making,
         .progress = making->options->rate_hz && progress_is_wanted() ? tell_progress : NULL,
         .is_watched = making->live.pid ? is_watched : NULL,
@@ -352,10 +354,14 @@ static int run_unrecorded(const struct run_options *options, const struct rank *
     return ranks_option_run_plainly(&options->target);
 }
 
-int run_command(const struct run_options *options, run_close *close, const void *values)
+int run_command(const struct run_options *own, run_close *close, const void *values)
 {
     struct run run = {0};
+    struct collectors collectors;
+    struct run_options all = *own;
+    const struct run_options *options = &all;
     struct making making = {.options = options,
+                            .collectors = &collectors,
                             .files = {.recording = {.fd = -1}},
                             .run = &run,
                             .close = close,
@@ -363,6 +369,8 @@ int run_command(const struct run_options *options, run_close *close, const void 
     struct err err = {0};
     struct rank rank = rank_detect();
     bool is_wanted;
+    if (collectors_add(&collectors, &all, &err) < 0)
+        return message_fail(&err);
     if (run_request_check(options->request, options->observe != NULL, &err) < 0)
         return message_fail(&err);
     if (ranks_option_has(options->request->ranks, rank.number, &is_wanted, &err) < 0)

@@ -27,6 +27,7 @@ struct run_options {
     const struct option_list *line_functions; /* the same, one by one; NULL = none */
     uint64_t rate_hz;                         /* of sampling; 0 = a trace */
     const char *clock;                        /* of sampling: "wall" or "cpu" */
+    bool ends_at_interrupt;                   /* Ctrl-C ends the recording, not the program */
     bool heap;                                /* allocations are counted */
     uint64_t heap_sample_bytes; /* of these: mean distance of sampled bytes; 0 = every block counts */
     uint64_t duration_ns;       /* of sampling; 0 = until the program ends or Ctrl-C is pressed */

@@ -24,6 +24,7 @@ struct run_request {
     const char *ranks;        /* those of several that are recorded, as --ranks has them; NULL = all */
     const char *embed_source; /* one of sources_choices */
     bool mpi;                 /* calls of MPI are followed */
+    struct option_list with;  /* what else is recorded (cli/collectors.h) */
     struct marks_option marks;
     struct live_view_options live;
     struct target_options target;
@@ -37,8 +38,6 @@ struct run_request {
 
 /* `only_observed`: nothing is recorded in the program, also where it is started. */
 int run_request_check(const struct run_request *request, bool only_observed, struct err *err);
-/* Whether what --with adds to `command` is there. */
-int run_request_check_with(const struct option_list *with, const char *command, struct err *err);
 /* Lines for the session. */
 void run_request_put_settings(const struct run_request *request, struct bytes *out);
 
@@ -71,6 +70,9 @@ void run_request_put_settings(const struct run_request *request, struct bytes *o
             "mpi", 0, OPTION_FLAG, NULL, offsetof(type, field.mpi), NULL,                                    \
             "Follow the calls of MPI: time, bytes, partner and communicator of each, by stack. Open MPI, "   \
             "MPICH and its kin, and what Fortran and C libraries call."),                                    \
+        OPTION_ROW("with", 0, OPTION_LIST, "COLLECTORS", offsetof(type, field.with), NULL,                   \
+                   "Record more in the same run, each as the command of that name does by itself: sample, "  \
+                   "trace, line, mem, mpi, with commas between them."),                                      \
         TARGET_OPTIONS(type, field.target)
 
 #endif

@@ -60,10 +60,10 @@ void run_totals_put(struct writer *writer, const struct run_options *options, co
 {
     put_number(writer, "elapsed_ns", run->elapsed_ns);
     put_number(writer, "overhead_ns", run->overhead_ns);
-    if (!options->rate_hz) {
+    if (run->memory_bytes)
         put_number(writer, "memory_bytes", run->memory_bytes);
+    if (!options->rate_hz)
         return;
-    }
     put_number(writer, "rate_hz", options->rate_hz);
     put_punctuality(writer, result);
     writer_meta(writer, "clock", options->clock);

@@ -56,6 +56,9 @@ int selection_options_choose(const char *measure, const char *range, const struc
         return -1;
     if (measure_is_memory(selection->measure) && !measure_has_memory(recording))
         return err_set(err, "the recording knows nothing of memory: 'sonde mem' records it");
+    if (selection->measure == MEASURE_SAMPLED && !recording->samples_count)
+        return err_set(err, "the recording has no samples: 'sonde record' takes them, and others do by "
+                            "--with sample");
     return range ? choose_range(range, recording, selection, err) : 0;
 }
 

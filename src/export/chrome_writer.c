@@ -383,7 +383,7 @@ static void trace_clear(struct trace *trace)
 int chrome_writer_write(const struct recording *recording, const struct selection *selection,
                         const struct frame_style *style, struct stream *stream, struct err *err)
 {
-    if (!tree_is_sampled(recording) && !recording->call_events_count)
+    if (!recording->samples_count && !recording->call_events_count)
         return err_set(
             err, "a Chrome trace needs samples, with their times, or single calls (sonde trace --timeline); "
                  "this recording has only totals of calls: use --format speedscope or flamegraph");

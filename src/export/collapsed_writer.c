@@ -67,7 +67,7 @@ int collapsed_writer_write(const struct recording *recording, const struct tree 
     struct lines lines = {.recording = recording,
                           .style = style,
                           .stream = stream,
-                          .sampled = tree_is_sampled(recording) && !measure_is_memory(tree->measure)};
+                          .sampled = measure_is_of_samples(recording, tree->measure)};
     tree_walk(tree, enter, leave, &lines);
     bool failed = lines.path.failed;
     bytes_clear(&lines.path);

@@ -232,7 +232,7 @@ static void put_profiles(struct document *document)
 {
     const struct recording *recording = document->recording;
     json_begin_list(&document->json, "profiles");
-    if (tree_is_sampled(recording) && !measure_is_memory(document->measure)) {
+    if (measure_is_of_samples(recording, document->measure)) {
         document->axis = timeline_axis(recording);
         for (uint32_t i = 0; i < recording->threads_count; i++)
             put_timeline(document, i);

@@ -103,9 +103,9 @@ static void put_node(const struct tree *tree, uint32_t at, void *context)
 void table_csv_tree(const struct recording *recording, const struct tree *tree, struct bytes *out)
 {
     struct lines lines = {recording, out};
-    const char *count = measure_is_memory(tree->measure) ? "total_count"
-                        : tree_is_sampled(recording)     ? "total_samples"
-                                                         : "calls";
+    const char *count = measure_is_memory(tree->measure)                  ? "total_count"
+                        : measure_is_of_samples(recording, tree->measure) ? "total_samples"
+                                                                          : "calls";
     const char *suffix = measure_suffix(tree->measure);
     bytes_putf(out, "node,parent,depth,%s,self_%s,total_%s,file,line,function\n", count, suffix, suffix);
     tree_walk(tree, put_node, NULL, &lines);

@@ -164,8 +164,9 @@ int thread_profiles_init(const struct recording *recording, const struct selecti
                          struct thread_profiles *profiles, struct err *err)
 {
     const struct frame_style style = {.function = true};
+    enum measure measure = measure_of(recording, selection);
     *profiles = (struct thread_profiles){.recording = recording,
-                                         .sampled = tree_is_sampled(recording),
+                                         .sampled = measure_is_of_samples(recording, measure),
                                          .ranked = find_highest_rank(recording) != UINT32_MAX};
     size_t ids =
         recording->nodes_count > recording->codes_count ? recording->nodes_count : recording->codes_count;

@@ -167,6 +167,16 @@ static int put_findings(struct json *json, struct opened_recording *row, const s
     return 0;
 }
 
+/* What can be chosen; numbers of blocks go with their bytes. */
+static void put_measures(const struct recording *recording, struct json *json)
+{
+    json_begin_list(json, "measures");
+    for (enum measure measure = MEASURE_TIME; measure < MEASURE_PEAK_COUNT; measure++)
+        if (measure_is_offered(recording, measure))
+            json_string(json, measure_name(measure));
+    json_end_array(json);
+}
+
 int summary_query(struct opened *opened, struct opened_recording *row, const struct request *request,
                   struct answer *answer, struct err *err)
 {
@@ -177,7 +187,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_key(json, "name");
     json_string(json, row->name);
     json_key(json, "sampled");
-    json_bool(json, tree_is_sampled(recording));
+    json_bool(json, recording->samples_count > 0);
     json_key(json, "flat");
     json_bool(json, recording->functions_count && !recording->calls_count && !recording->samples_count);
     json_key(json, "lined");
@@ -192,6 +202,7 @@ int summary_query(struct opened *opened, struct opened_recording *row, const str
     json_bool(json, measure_has_memory(recording));
     json_key(json, "measure");
     json_string(json, measure_name(measure_of(recording, NULL)));
+    put_measures(recording, json);
     json_key(json, "live");
     json_bool(json, row->is_live);
     json_key(json, "state");

@@ -214,27 +214,54 @@ static int put_origin(const struct recording *recording, const struct functions 
     return 0;
 }
 
+/* What was recorded in the same run, and how it is shown. */
+static void put_others(const struct recording *recording, enum measure shown, struct bytes *line)
+{
+    static const struct {
+        enum measure measure;
+        const char *words;
+    } others[] = {{MEASURE_TIME, "calls"}, {MEASURE_SAMPLED, "samples"}, {MEASURE_PEAK, "memory"}};
+    const char *before = "In the same recording: ";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        enum measure measure = others[i].measure;
+        bool is_shown = measure == shown || (measure == MEASURE_PEAK && measure_is_memory(shown));
+        if (is_shown || !measure_is_offered(recording, measure))
+            continue;
+        bool has_calls = measure != MEASURE_TIME || recording->calls_count;
+        bytes_putf(line, "%s%s (--measure %s)", before, has_calls ? others[i].words : "time",
+                   measure_name(measure));
+        before = ", ";
+    }
+}
+
+static void put_paragraph(const struct report_options *options, struct bytes *line, struct bytes *out)
+{
+    if (!line->size)
+        return;
+    bytes_put_u8(line, '\0');
+    if (!line->failed)
+        terminal_wrap(&options->terminal, (const char *)line->data, 0, 2, out);
+    bytes_reset(line);
+}
+
 int heading_text_put(const struct recording *recording, const struct functions *functions,
                      const struct report_options *options, struct bytes *out, struct err *err)
 {
     struct bytes line = {0};
     int result = put_origin(recording, functions, options, &line, err);
-    bytes_put_u8(&line, '\0');
-    if (!line.failed)
-        terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
-    bytes_reset(&line);
+    put_paragraph(options, &line, out);
     if (result < 0 || series_is_all(recording)) {
         bytes_clear(&line);
         return result;
     }
+    put_others(recording, functions->measure, &line);
+    put_paragraph(options, &line, out);
     if (measure_is_memory(functions->measure))
         result = heap_text_put_counts(recording, options, &line, err);
     else
         put_counts(recording, functions, &options->selection, &line);
-    bytes_put_u8(&line, '\0');
     terminal_style(&options->terminal, TERMINAL_BOLD, out);
-    if (!line.failed)
-        terminal_wrap(&options->terminal, (const char *)line.data, 0, 2, out);
+    put_paragraph(options, &line, out);
     terminal_style(&options->terminal, TERMINAL_PLAIN, out);
     bytes_clear(&line);
     return result;

@@ -116,7 +116,8 @@ static void put_columns(const struct drawing *drawing)
 {
     bool memory = measure_is_memory(drawing->measure);
     const char *self = memory ? "    own" : "tottime", *total = memory ? "  total" : "cumtime";
-    const char *counts = memory ? " blocks" : tree_is_sampled(drawing->recording) ? "samples" : " ncalls";
+    bool by_samples = measure_is_of_samples(drawing->recording, drawing->measure);
+    const char *counts = memory ? " blocks" : by_samples ? "samples" : " ncalls";
     terminal_style(&drawing->options->terminal, TERMINAL_BOLD, drawing->out);
     if (drawing->bottom_up)
         bytes_putf(drawing->out, " %s       %%   %s  filename:lineno(function)\n", self, counts);

@@ -165,6 +165,17 @@ static enum outcome read_code_flags(struct decode *decode, struct rows *rows, co
     return ROW_USED;
 }
 
+static enum outcome read_code_module(struct decode *decode, struct rows *rows, const uint64_t *values)
+{
+    (void)rows;
+    uint32_t own_id = decode_rows_find(&decode->codes, values[0]);
+    if (own_id == IDS_UNKNOWN)
+        return ROW_ORPHANED;
+    if (own_id)
+        decode->recording->codes[own_id].module = (uint32_t)values[1];
+    return ROW_USED;
+}
+
 static enum outcome read_module(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     struct module module = {.path = (uint32_t)values[0],
@@ -269,6 +280,7 @@ static const struct table {
     {RECORD_PROCESSES, "wuwwssssuuz", read_process},
     {RECORD_THREADS, "wwsuuu", read_thread},
     {RECORD_CODE_FLAGS, "wu", read_code_flags},
+    {RECORD_CODE_MODULES, "ws", read_code_module},
     {RECORD_MODULES, "ssuu", read_module},
     {RECORD_MAPPINGS, "wwuuuu", read_mapping},
     {RECORD_ADDRESSES, "wwu", read_address},

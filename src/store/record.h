@@ -58,6 +58,7 @@
     X(COMMUNICATORS, 16)                                                                                     \
     X(TASKS, 17)                                                                                             \
     X(CLOCKS, 18)                                                                                            \
+    X(CODE_MODULES, 19)                                                                                      \
     X(METAS, 32)                                                                                             \
     X(NOTES, 33)                                                                                             \
     X(CALLS, 64)                                                                                             \

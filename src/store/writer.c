@@ -31,21 +31,30 @@ uint32_t writer_string(struct writer *writer, const char *text, size_t size)
     return id;
 }
 
-/* Everything but the flags, which may become known later. */
+/* Everything but the flags, and a module that only one of them names: these may become known later. */
 static bool same_code(const struct code *a, const struct code *b)
 {
-    return a->name == b->name && a->qualname == b->qualname && a->file == b->file && a->module == b->module &&
-           a->line == b->line && a->kind == b->kind;
+    return a->name == b->name && a->qualname == b->qualname && a->file == b->file && a->line == b->line &&
+           a->kind == b->kind && (a->module == b->module || !a->module || !b->module);
+}
+
+/* The one behind the last that was asked for: mostly they come in the order in which they came before. */
+static bool is_next_code(const struct writer *writer, const struct code *code)
+{
+    uint32_t id = writer->next_code;
+    return id && id < writer->known.codes_count && writer->known.codes[id].module == code->module &&
+           same_code(&writer->known.codes[id], code);
 }
 
 uint32_t writer_code(struct writer *writer, const struct code *code)
 {
-    const uint32_t words[] = {code->name, code->qualname, code->file, code->module, code->line, code->kind};
-    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, words, 4))
+    const uint32_t words[] = {code->name, code->qualname, code->file, code->line, code->kind};
+    if (writer_tables_failed(writer) || !writer_tables_knows_strings(writer, words, 3) ||
+        !writer_tables_knows_strings(writer, &code->module, 1))
         return 0;
     uint64_t key = 0;
     uint32_t id = writer->next_code;
-    if (!id || id >= writer->known.codes_count || !same_code(&writer->known.codes[id], code)) {
+    if (!is_next_code(writer, code)) {
         key = map_hash_bytes(words, sizeof words);
         while ((id = map_get(&writer->codes, key)) != MAP_NONE && !same_code(&writer->known.codes[id], code))
             key++;
@@ -208,6 +217,10 @@ void writer_update_code(struct writer *writer, uint32_t id, const struct code *c
     if (writer_tables_failed(writer) || !writer_tables_knows(writer, "code", id, writer->known.codes_count))
         return;
     struct code *known = &writer->known.codes[id];
+    if (!known->module && code->module) {
+        known->module = code->module;
+        gather_row(&writer->gather, GATHER_CODE_MODULES, 0, (uint64_t[]){id, known->module});
+    }
     if ((known->flags | code->flags) == known->flags)
         return;
     known->flags |= code->flags;

@@ -11,6 +11,7 @@ import interpreters
 import mpi_worlds
 import pytest
 from conftest import PROGRAMS, read
+from samples import RUNNING
 
 NOBODY = 2**32 - 1
 CALLS = (interpreters.REPOSITORY / "src/store/mpi_calls.h").read_text()
@@ -271,15 +272,16 @@ def test_samples_show_the_call(sonde, tmp_path):
     (tmp_path / "uneven.py").write_text(UNEVEN)
     for file in record(sonde, mpi_worlds.debian(), tmp_path, 2, "uneven.py"):
         recording = file.recording
-        weights = collections.Counter()
+        weights, late_ns = collections.Counter(), 0
         for row in rows(recording, "samples"):
+            late_ns += row["weight_ns"] if row["state"] & RUNNING and row["count"] > 3 else 0
             names = [name for name, _ in path_of(recording, row["node"])]
             calls = [name for name in names if name.startswith("MPI_")]
             assert calls == calls[:1] == names[: len(calls)], names
             weights[tuple(names[:2])] += row["weight_ns"]
         assert {names[1:] for names in weights if names[:1] == ("MPI_Barrier",)} <= {("step",)}
         measured = sum(row["total_ns"] for row in file.totals if NAMES.get(row["call"]) == "BARRIER")
-        assert weights["MPI_Barrier", "step"] == pytest.approx(measured, rel=0.25, abs=30e6)
+        assert weights["MPI_Barrier", "step"] == pytest.approx(measured, rel=0.25, abs=30e6 + late_ns)
 
 
 def test_a_library_that_is_not_the_launchers(sonde, tmp_path):

@@ -9,6 +9,7 @@ from test_attach import attach, running
 
 PROGRAM = "task_trees.py"
 FIRST = (3, 14)
+RUNS_MAX = 5  # a sampler without a CPU misses what is short
 
 
 def words(text):
@@ -59,13 +60,15 @@ def all_marks(python, program):
 
 @pytest.mark.parametrize("waits", (True, False))
 def test_samples_hang_under_what_awaits_their_task(launch, python, waits):
-    program = launch.program(PROGRAM)
-    done = record(launch, program, "0.02", rate=5000, more=[] if waits else ["--no-async"])
-    assert done.returncode == 0, done.stderr.decode()
-    samples = Samples(launch.folder / "out.sonde")
-    found = check(samples, program, waits and python.numbers >= FIRST)
-    assert set(found) >= all_marks(python, program), found
-    assert samples.errors <= samples.samples // 100
+    program, found = launch.program(PROGRAM), collections.Counter()
+    wanted, runs = all_marks(python, program), 0
+    while not set(found) >= wanted and runs < RUNS_MAX:
+        done = record(launch, program, "0.02", rate=5000, more=[] if waits else ["--no-async"])
+        assert done.returncode == 0, done.stderr.decode()
+        samples, runs = Samples(launch.folder / "out.sonde"), runs + 1
+        found += check(samples, program, waits and python.numbers >= FIRST)
+        assert samples.errors <= samples.samples // 100
+    assert set(found) >= wanted, found
 
 
 def test_samples_from_outside(launch, python):

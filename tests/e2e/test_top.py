@@ -91,9 +91,9 @@ def test_numbers(watched):
     assert 80 < own <= 100.5 and own <= total <= 100.5 and own_time <= total_time
     times = {name: named(rows, name)[3] for name in ("most", "some", "few")}
     together = sum(times.values())
-    assert 0.5 < times["most"] / together < 0.7
-    assert 0.2 < times["some"] / together < 0.4
-    assert 0.04 < times["few"] / together < 0.16
+    assert 0.4 < times["most"] / together < 0.8  # 0.6, 0.3 and 0.1 in the long run
+    assert 0.15 < times["some"] / together < 0.45
+    assert 0.02 < times["few"] / together < 0.2
     facts = r"GIL: \d+%  Active: (9\d|10\d)%  Threads: 1 \(0 idle\)  Samples: \d+ at 1000 Hz"
     assert re.search(facts, watched.text)
     watched.wait_for(lambda screen: screen.lines[2].startswith("CPU") and "█" in screen.lines[2])
@@ -178,7 +178,7 @@ def test_no_colour_when_none_is_wanted(modern_launch):
     command = top(modern_launch, *shares(modern_launch), options=["--delay", "0.2"])
     with Screen(modern_launch, command, NO_COLOR="1", LANG="C") as screen:
         screen.wait_for_text("spin (")
-        screen.wait_for(lambda screen: "#" in screen.lines[2])
+        screen.wait_for(lambda screen: re.match("CPU +[^ ]", screen.lines[2]))
         assert not COLOUR.search(screen.written)
         assert max(screen.written) < 128
 

@@ -130,6 +130,29 @@ static void equal_definitions_share_an_id(void **state)
     bytes_clear(&file);
 }
 
+/* Samples do not know a function's module, calls do. */
+static void a_module_may_become_known_later(void **state)
+{
+    (void)state;
+    struct bytes file = {0};
+    struct writer *writer = writer_new(&(struct writer_options){writer_sink_bytes, &file, NULL}, NULL);
+    struct code code = {.name = sample_text(writer, "f"), .kind = CODE_PYTHON};
+    uint32_t id = writer_code(writer, &code);
+    assert_int_equal(writer_flush(writer), 0);
+    code.module = sample_text(writer, "one");
+    assert_int_equal(writer_code(writer, &code), id);
+    code.module = sample_text(writer, "two"); /* the same file, loaded by another name */
+    assert_int_not_equal(writer_code(writer, &code), id);
+    code.module = 0;
+    assert_int_equal(writer_code(writer, &code), id);
+    assert_int_equal(writer_close(writer, NULL), 0);
+    struct recording recording = {0};
+    read_good(&file, &recording);
+    assert_string_equal(recording_text(&recording, recording.codes[id].module), "one");
+    recording_clear(&recording);
+    bytes_clear(&file);
+}
+
 /* Large enough for many chunks; every row is checked afterwards. */
 static void large_recordings_are_split(void **state)
 {
@@ -229,6 +252,7 @@ int main(void)
         cmocka_unit_test(the_first_failure_sticks),
         cmocka_unit_test(ids_that_were_never_defined_are_a_failure),
         cmocka_unit_test(equal_definitions_share_an_id),
+        cmocka_unit_test(a_module_may_become_known_later),
         cmocka_unit_test(large_recordings_are_split),
         cmocka_unit_test(the_last_bytes_lead_to_the_index),
         cmocka_unit_test(ids_move_by_gaps),

@@ -367,11 +367,12 @@ static void rows_that_name_unknown_ids_are_orphaned(void **state)
     FORGE(&forged, RECORD_CALLS, 3, 1, 2, 1, 1);
     FORGE(&forged, RECORD_FUNCTIONS, 5, 0, 2000, 1, 1, 1, 1);
     FORGE(&forged, RECORD_CODE_FLAGS, 2, 0, 1000, 1);
+    FORGE(&forged, RECORD_CODE_MODULES, 2, 0, 1000, 0);
     FORGE(&forged, RECORD_PROCESSES, 11, 0, 1, 10, 1, 0, 0, 0, 0, 0, 0, 0, UINT64_MAX);
     forge_chunk(&forged, RECORD_KIND_DEFS, CHUNK_RAW);
     struct damage damage = read_forged(&forged, &recording);
     assert_int_equal(damage.damaged_chunks, 0);
-    assert_int_equal(damage.orphaned_rows, 6);
+    assert_int_equal(damage.orphaned_rows, 7);
     assert_int_equal(damage.orphaned_chunks, 1);
     assert_int_equal(recording.nodes_count, 2); /* the one behind the gap hangs on the root */
     assert_string_equal(recording_text(&recording, recording.codes[1].name), "(lost)");

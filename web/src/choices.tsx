@@ -9,7 +9,7 @@ import { inBlocks, MEMORY, memoryMeasure } from "./measure";
 import { shortName } from "./names";
 import { CODE_KINDS, threadName, type Recording } from "./recording";
 import { kindColor } from "./stacks";
-import { BLOCKS_OF, byName, color, cutoff, dark, fold, levels, measure, upwards } from "./state";
+import { BLOCKS_OF, byName, color, cutoff, dark, fold, levels, measure, shownMeasure, upwards } from "./state";
 
 const CUTOFFS = [0, 0.0001, 0.001, 0.01, 0.05];
 const LEVELS = [0, 5, 10, 20, 40];
@@ -122,19 +122,21 @@ export function CutoffChoice(): JSX.Element {
 
 /** What all views are about, where there is a choice. */
 export function MeasureChoice({ recording }: { recording: Recording }): JSX.Element | null {
-  const { memory, measure: usual } = recording.summary;
-  if (!memory) return null;
-  const shown = memoryMeasure.value?.name ?? "time";
+  const { measures } = recording.summary;
+  const timeTitle = measures.includes("sampled") ? "time, by calls" : "time";
+  const titles: Record<string, string> = { time: timeTitle, sampled: "time, by samples" };
+  for (const { name, title } of MEMORY) titles[name] = title;
+  if (measures.length < 2) return null;
+  const shown = memoryMeasure.value?.name ?? shownMeasure.value;
   const choose = (name: string, blocks: boolean) => (measure.value = blocks ? (BLOCKS_OF[name] ?? name) : name);
   return (
     <span class="measure" role="group" aria-label="measure">
       <select aria-label="what is shown" value={shown} onChange={(event) => choose(event.currentTarget.value, inBlocks.value)}>
-        {usual === "time" && <option value="time">time</option>}
-        {MEMORY.map(({ name, title }) => (
-          <option value={name}>{title}</option>
+        {measures.map((name) => (
+          <option value={name}>{titles[name]}</option>
         ))}
       </select>
-      {shown !== "time" && (
+      {memoryMeasure.value && (
         <select aria-label="unit" value={inBlocks.value ? "blocks" : "bytes"} onChange={(event) => choose(shown, event.currentTarget.value === "blocks")}>
           <option value="bytes">bytes</option>
           <option value="blocks">blocks</option>

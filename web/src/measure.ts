@@ -5,7 +5,7 @@ import { computed } from "@preact/signals";
 
 import type { Amount, Share } from "./answer";
 import { bytes, count, perCent, time } from "./numbers";
-import { BLOCKS_OF, modules, percent, process, range, shownMeasure, thread } from "./state";
+import { BLOCKS_OF, modules, percent, process, range, recording, shownMeasure, thread } from "./state";
 
 interface Measure {
   name: string;
@@ -37,6 +37,12 @@ export function amount(value: Amount): string {
 export function figure(value: Amount, share: Share): string {
   return percent.value ? perCent(share) : amount(value);
 }
+
+/** Time comes from samples, not from calls. */
+export const bySamples = computed(() => {
+  const { sampled, measures } = recording.value?.summary ?? { sampled: false, measures: [] as string[] };
+  return shownMeasure.value === "sampled" || (shownMeasure.value === "time" && sampled && !measures.includes("sampled"));
+});
 
 /** What the small numbers beside the amounts count. */
 export function countWord(sampled: boolean): string {

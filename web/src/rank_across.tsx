@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 
 import { useAnswer } from "./asking";
 import { useScrollKeys } from "./keys";
-import { amount, countWord } from "./measure";
+import { amount, bySamples, countWord } from "./measure";
 import { functionName } from "./names";
 import { count, perCent } from "./numbers";
 import type { Recording } from "./recording";
@@ -78,7 +78,7 @@ export function Across({ recording, bySelf, rankCount }: { recording: Recording;
         <span>rank</span>
         <span>{bySelf ? "itself" : "total"}</span>
         <span>of the rank</span>
-        <span>{countWord(recording.summary.sampled)}</span>
+        <span>{countWord(bySamples.value)}</span>
         <span class="legend">the line is the mean</span>
       </div>
       <Rows count={data.rank.length} height={HEIGHT} label="ranks" row={row} />

@@ -58,6 +58,7 @@ export interface Figures {
 
 export interface Summary {
   name: string;
+  /** It has samples. */
   sampled: boolean;
   flat: boolean;
   overhead_ns: Amount; // 0 = not known
@@ -69,8 +70,9 @@ export interface Summary {
   only_counters: boolean;
   /** What it holds of functions has times: a range of time shows a part of it. */
   timed: boolean;
-  /** It knows of memory; and what it is of: "time", or of memory alone "peak". */
+  /** It knows of memory; by what it can be shown, and is if nothing is chosen (measure.ts). */
   memory: boolean;
+  measures: string[];
   measure: string;
   /** It is still being made. */
   live: boolean;

@@ -2,7 +2,7 @@
 
 import { pickShares, type Amounts, type Answer, type Shares } from "./answer";
 import { css, heatColor, pixel, textOn, threadColor } from "./colors";
-import { amount, countWord } from "./measure";
+import { amount, bySamples, countWord } from "./measure";
 import { count, perCent } from "./numbers";
 import { threadName, type Recording } from "./recording";
 import type { Layout, Look } from "./rectangles";
@@ -91,7 +91,7 @@ export function figuresOf(recording: Recording, stacks: Stacks, rectangle: numbe
     const found = summary.threads.find(({ id }) => id === stacks.thread![rectangle]);
     figures.push(["thread", `${threadName(found)} · ${perCent(stacks.part![rectangle])} of it`]);
   }
-  if (stacks.calls[rectangle]) figures.push([countWord(summary.sampled), count(stacks.calls[rectangle])]);
+  if (stacks.calls[rectangle]) figures.push([countWord(bySamples.value), count(stacks.calls[rectangle])]);
   return { title: code ? codes.name(code) : "all", place: codes.place(code), figures };
 }
 

@@ -85,9 +85,9 @@ export const BLOCKS_OF: Record<string, string> = {
 
 /** What the shown recording is shown by, also when none was chosen, or one that it does not know. */
 export const shownMeasure = computed(() => {
-  const { memory, measure: usual } = recording.value?.summary ?? { memory: false, measure: "time" };
-  if (measure.value === "time") return usual;
-  return memory && measure.value ? measure.value : usual;
+  const { measures, measure: usual } = recording.value?.summary ?? { measures: [], measure: "time" };
+  const known = measures.flatMap((name) => [name, BLOCKS_OF[name]]);
+  return known.includes(measure.value) ? measure.value : usual;
 });
 
 /** The fields of a request that say which part of the recording is meant. */
@@ -220,7 +220,7 @@ export function keepChoice<T extends string | number | boolean>(key: string, sig
   KEPT.push(kept(key, signal, read, (value) => (value === usual ? "" : String(value))));
 }
 
-const MEASURES = ["time", ...Object.keys(BLOCKS_OF), ...Object.values(BLOCKS_OF)];
+const MEASURES = ["time", "sampled", ...Object.keys(BLOCKS_OF), ...Object.values(BLOCKS_OF)];
 
 const KEPT: Kept<any>[] = [
   kept("view", view, (text) => text || "overview", (value) => (value === "overview" ? "" : value)),

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "collect/agent/own_calls.h"
+#include "collect/agent/own_memory.h"
 
 void announcement_init(struct session_hello *hello, enum session_message message)
 {
@@ -23,11 +25,11 @@ static void describe_program(struct session_hello *hello)
 {
     ssize_t path = readlink("/proc/self/exe", hello->executable, sizeof hello->executable - 1);
     hello->executable[path > 0 ? path : 0] = '\0';
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd >= 0 ? read(fd, hello->text, sizeof hello->text) : 0;
+    int fd = own_calls_open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? own_calls_read(fd, hello->text, sizeof hello->text) : 0;
     hello->text_bytes = size > 0 ? (uint32_t)size : 0;
     if (fd >= 0)
-        close(fd);
+        own_calls_close(fd);
 }
 
 uint64_t announcement_allowed_bytes(uint64_t wanted)
@@ -47,20 +49,17 @@ void *announcement_map(uint64_t bytes, int *fd)
     *fd = (int)syscall(SYS_memfd_create, "sonde", 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
     if (*fd < 0)
         return NULL;
-    void *memory = MAP_FAILED;
-    if (ftruncate(*fd, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
-    if (memory != MAP_FAILED)
-        return memory;
-    close(*fd);
-    return NULL;
+    void *memory = ftruncate(*fd, (off_t)bytes) == 0 ? own_memory_map_file(*fd, bytes, true) : NULL;
+    if (!memory)
+        own_calls_close(*fd);
+    return memory;
 }
 
 int announcement_tell(const struct session *session, int fd, struct session_hello *hello)
 {
     describe_program(hello);
     int sent = session_send(session, hello, fd);
-    close(fd);
+    own_calls_close(fd);
     return sent;
 }
 
@@ -68,7 +67,7 @@ void *announcement_send(const struct session *session, void *memory, int fd, str
 {
     if (announcement_tell(session, fd, hello) == 0)
         return memory;
-    munmap(memory, hello->arena_bytes);
+    own_memory_unmap(memory, hello->arena_bytes);
     return NULL;
 }
 
@@ -80,10 +79,11 @@ bool announcement_flush(const struct session *session, int patience_ms)
         return false;
     announcement_init(&hello, SESSION_FLUSH);
     struct pollfd done = {.fd = session_send(session, &hello, ends[1]) == 0 ? ends[0] : -1, .events = POLLIN};
-    close(ends[1]);
+    own_calls_close(ends[1]);
     char answer;
-    bool is_done = done.fd >= 0 && poll(&done, 1, patience_ms) > 0 && read(ends[0], &answer, 1) == 1;
-    close(ends[0]);
+    bool is_done =
+        done.fd >= 0 && poll(&done, 1, patience_ms) > 0 && own_calls_read(ends[0], &answer, 1) == 1;
+    own_calls_close(ends[0]);
     return is_done;
 }
 

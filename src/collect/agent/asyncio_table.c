@@ -4,10 +4,10 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "collect/agent/own_calls.h"
+#include "collect/agent/own_memory.h"
 #include "collect/agent/own_stack.h"
 #include "python/asyncio.h"
 #include "unwind/elf_image.h"
@@ -47,13 +47,13 @@ static uint64_t find_in(const char *path, uint64_t bias)
 {
     int fd = own_calls_open(path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-    void *data = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    void *data = size > 0 ? own_memory_map_file(fd, (size_t)size, false) : NULL;
     if (fd >= 0)
         own_calls_close(fd);
-    if (data == MAP_FAILED)
+    if (!data)
         return 0;
     uint64_t address = find_in_bytes(data, (size_t)size);
-    munmap(data, (size_t)size);
+    own_memory_unmap(data, (size_t)size);
     return address ? address + bias : 0;
 }
 

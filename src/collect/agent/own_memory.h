@@ -1,10 +1,11 @@
 /*
  * own_memory: memory of our own in the target, straight from the kernel: it is no allocation of the program's, and having
- * it is async-signal-safe. Zeroed, and only what is written to takes room.
+ * it is async-signal-safe, also in the sampler's process (own_calls.h). Zeroed, and only what is written to takes room.
  */
 #ifndef SONDE_COLLECT_AGENT_OWN_MEMORY_H
 #define SONDE_COLLECT_AGENT_OWN_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -16,6 +17,14 @@ static inline void *own_memory_map(size_t bytes)
 {
     long memory = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == -1 ? NULL : (void *)memory;
+}
+
+/* The first bytes of a file, as they are or, shared, to be written. NULL when that cannot be. */
+static inline void *own_memory_map_file(int fd, size_t bytes, bool shared)
+{
+    long memory = syscall(SYS_mmap, NULL, bytes, shared ? PROT_READ | PROT_WRITE : PROT_READ,
+                          shared ? MAP_SHARED | MAP_NORESERVE : MAP_PRIVATE, fd, 0);
     return memory == -1 ? NULL : (void *)memory;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,6 +21,7 @@
 #include "collect/agent/asyncio_table.h"
 #include "collect/agent/native_watch.h"
 #include "collect/agent/own_calls.h"
+#include "collect/agent/own_memory.h"
 #include "collect/agent/own_signal.h"
 #include "collect/agent/restarts.h"
 #include "collect/agent/sample_area.h"
@@ -327,7 +327,7 @@ static void leave_area(void)
     area = own;
     inherited = NULL;
     if (unused)
-        munmap(unused, unused->total_bytes);
+        own_memory_unmap(unused, unused->total_bytes);
 }
 
 /* Until the first look at a forked child is due; less when it execs, and for ever when it ends. */
@@ -380,9 +380,8 @@ static int run_sampler(void *unused)
 static const char *spawn(void)
 {
     if (!watched)
-        watched = mmap(NULL, SAMPLE_AREA_SLOTS * sizeof *watched, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (watched == MAP_FAILED)
+        watched = own_memory_map(SAMPLE_AREA_SLOTS * sizeof *watched);
+    if (!watched)
         return "no memory for the sampler";
     watch = (struct thread_watch){.area = area,
                                   .reader = &reader,

@@ -3,10 +3,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "collect/agent/own_memory.h"
 
 #define STACK_BYTES (256 * 1024)
 #define TLS_BYTES   8192 /* copied from either side of the thread pointer */
@@ -19,8 +20,8 @@ static pid_t there; /* 0 = it is not */
 static void *copy_thread_storage(void)
 {
 #if defined(__x86_64__)
-    char *memory = mmap(NULL, 2 * TLS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    char *memory = own_memory_map(2 * TLS_BYTES);
+    if (!memory)
         return NULL;
     char *from, *to = memory + TLS_BYTES;
     __asm__("mov %%fs:0, %0" : "=r"(from));
@@ -44,10 +45,9 @@ static bool make_memory(void)
 {
     if (stack)
         return true;
-    char *memory =
-        mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    char *memory = own_memory_map(STACK_BYTES);
     storage = copy_thread_storage();
-    if (memory == MAP_FAILED || !storage)
+    if (!memory || !storage)
         return false;
     stack = memory;
     return true;

@@ -7,6 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "collect/agent/own_calls.h"
+
 /* What may be given several times. */
 static void add(struct session *session, const char *key, const char *value)
 {
@@ -140,7 +142,7 @@ static int connect_to(const char *name)
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
     if (connect(fd, (struct sockaddr *)&address, length) == 0)
         return fd;
-    close(fd);
+    own_calls_close(fd);
     return -1;
 }
 
@@ -165,6 +167,6 @@ int session_send(const struct session *session, const struct session_hello *hell
         memcpy(CMSG_DATA(header), &fd, sizeof fd);
     }
     ssize_t sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-    close(connection);
+    own_calls_close(connection);
     return sent == (ssize_t)sizeof *hello ? 0 : -1;
 }

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 
 #include "collect/agent/announcement.h"
 #include "collect/agent/event_area.h"
+#include "collect/agent/own_memory.h"
 #include "collect/agent/seccomp_watch.h"
 
 enum { DROPPED_MAX = 64, PAGE_DIGITS = 20 };
@@ -94,7 +94,7 @@ static void open_area(void)
     if (!area)
         sonde_zones.recording = 0;
     if (zones.inherited)
-        munmap(zones.inherited, zones.inherited->total_bytes);
+        own_memory_unmap(zones.inherited, zones.inherited->total_bytes);
     zones.inherited = NULL;
     __atomic_store_n(&zones.area, area, __ATOMIC_RELEASE);
     __atomic_store_n(&zones.state, OPEN, __ATOMIC_RELEASE);

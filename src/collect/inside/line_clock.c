@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "collect/agent/own_memory.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/tracer.h"
 
@@ -27,12 +27,6 @@ static struct arena_line_call *calls_at_fork;
 static uint32_t depth_at_fork, room_at_fork, blocks_at_fork;
 static struct arena *(*open_own_arena)(void);
 
-static void *map_pages(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
 /* Runs when a thread ends, without the interpreter lock. In a forked child the arena may still be the parent's, where no
  * thread has ended. */
 static void retire(void *data)
@@ -54,7 +48,7 @@ static struct line_thread *take_retired(void)
             .next = thread->next, .marks = thread->marks, .mark_count = thread->mark_count};
         return thread;
     }
-    struct line_thread *thread = map_pages(sizeof *thread);
+    struct line_thread *thread = own_memory_map(sizeof *thread);
     if (!thread)
         return NULL;
     thread->next = threads;
@@ -357,7 +351,7 @@ void line_clock_before_fork(void)
     trace_before_fork(line_clock.trace, NULL);
     blocks_at_fork = line_clock.trace->arena->line_block_count;
     if (depth > room_at_fork) {
-        calls_at_fork = map_pages(2 * depth * sizeof *calls_at_fork);
+        calls_at_fork = own_memory_map(2 * depth * sizeof *calls_at_fork);
         room_at_fork = calls_at_fork ? 2 * depth : 0;
     }
     depth_at_fork = depth < room_at_fork ? depth : room_at_fork;

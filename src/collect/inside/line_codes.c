@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
+#include "collect/agent/own_memory.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/line_entry.h"
@@ -83,9 +83,8 @@ static struct line_code *new_code(void)
     if (!free_codes)
         take_back();
     if (!free_codes) {
-        struct line_code *pool =
-            mmap(NULL, POOL_CODES * sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        for (size_t i = 0; pool != MAP_FAILED && i < POOL_CODES; i++) {
+        struct line_code *pool = own_memory_map(POOL_CODES * sizeof *pool);
+        for (size_t i = 0; pool && i < POOL_CODES; i++) {
             pool[i].next = free_codes;
             free_codes = &pool[i];
         }

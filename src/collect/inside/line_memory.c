@@ -1,8 +1,8 @@
 #include "collect/inside/line_memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
+#include "collect/agent/own_memory.h"
 #include "collect/inside/line_clock.h"
 #include "collect/inside/resident.h"
 
@@ -73,8 +73,8 @@ static void mark_all(struct line_thread *thread, struct moment moment)
 static bool make_marks(struct line_thread *thread, struct moment moment)
 {
     size_t bytes = ((size_t)thread->room + 1) * sizeof *thread->marks;
-    void *larger = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (larger == MAP_FAILED)
+    void *larger = own_memory_map(bytes);
+    if (!larger)
         return false;
     struct line_memory_marks *before = thread->marks;
     size_t before_bytes = thread->mark_count * sizeof *before;
@@ -85,7 +85,7 @@ static bool make_marks(struct line_thread *thread, struct moment moment)
     if (kept)
         memcpy(thread->marks, before, kept * sizeof *before);
     if (before)
-        munmap(before, before_bytes);
+        own_memory_unmap(before, before_bytes);
     return true;
 }
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "collect/agent/announcement.h"
 #include "collect/agent/heap_area.h"
+#include "collect/agent/own_memory.h"
 #include "collect/inside/heap_access.h"
 
 #define WHY_BYTES 400
@@ -43,7 +43,7 @@ static void end(void)
     if (!attached.area)
         return;
     heap_access_end();
-    munmap(attached.area, attached.area_bytes);
+    own_memory_unmap(attached.area, attached.area_bytes);
     attached.area = NULL;
 }
 
@@ -92,7 +92,7 @@ static int begin(const struct heap *heap, char *why)
         return result == 0 ? 0
                            : fail(why, "the recorder does not answer: is it in another network namespace?");
     }
-    munmap(area, attached.area_bytes);
+    own_memory_unmap(area, attached.area_bytes);
     close(fd);
     return result;
 }

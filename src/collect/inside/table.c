@@ -1,13 +1,6 @@
 #include "collect/inside/table.h"
 
-#include <sys/mman.h>
-
-static struct table_slot *map_slots(size_t capacity)
-{
-    void *memory = mmap(NULL, capacity * sizeof(struct table_slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
+#include "collect/agent/own_memory.h"
 
 static void insert(struct table *table, const struct table_slot *slot)
 {
@@ -22,7 +15,7 @@ static void insert(struct table *table, const struct table_slot *slot)
 static bool grow(struct table *table)
 {
     struct table larger = {.capacity = table->capacity ? table->capacity * 2 : 1024};
-    larger.slots = map_slots(larger.capacity);
+    larger.slots = own_memory_map(larger.capacity * sizeof(struct table_slot));
     if (!larger.slots)
         return false;
     for (size_t at = 0; at < table->capacity; at++)
@@ -44,6 +37,6 @@ bool table_add(struct table *table, uint64_t key, uint32_t extra, uint32_t row)
 void table_clear(struct table *table)
 {
     if (table->slots)
-        munmap(table->slots, table->capacity * sizeof(struct table_slot));
+        own_memory_unmap(table->slots, table->capacity * sizeof(struct table_slot));
     *table = (struct table){0};
 }

@@ -1,11 +1,11 @@
 #include "collect/inside/trace.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/agent/own_memory.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/finder.h"
 #include "collect/inside/throttle.h"
@@ -41,17 +41,15 @@ void trace_clear(struct trace *trace)
     filter_clear(&trace->filter);
     Py_CLEAR(trace->timer);
     if (trace->arena)
-        munmap(trace->arena, trace->arena->total_bytes);
+        own_memory_unmap(trace->arena, trace->arena->total_bytes);
     trace->arena = NULL;
 }
 
 struct arena *trace_new_private_arena(const struct arena_limits *limits)
 {
-    void *memory = mmap(NULL, arena_bytes(limits), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    struct arena *arena = own_memory_map(arena_bytes(limits));
+    if (!arena)
         return NULL;
-    struct arena *arena = memory;
     struct clock_pair now = clock_read_pair(clock_has_counter());
     arena->start_ticks = now.ticks;
     arena->start_ns = now.ns;
@@ -227,6 +225,6 @@ uint32_t trace_move_after_fork(struct trace *trace, struct arena *arena, uint64_
             moved->skipped = trace->at_fork.skipped;
         }
     }
-    munmap(old, old->total_bytes);
+    own_memory_unmap(old, old->total_bytes);
     return thread;
 }

@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/agent/agent.h"
+#include "collect/agent/own_memory.h"
 #include "collect/inside/code_table.h"
 #include "collect/inside/event_source.h"
 #include "collect/inside/finder.h"
@@ -55,11 +55,9 @@ static struct lane *new_lane(void)
         *lane = (struct lane){.next_lane = next};
         return lane;
     }
-    void *memory =
-        mmap(NULL, sizeof(struct lane), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    struct lane *lane = own_memory_map(sizeof *lane);
+    if (!lane)
         return NULL;
-    struct lane *lane = memory;
     lane->next_lane = tracer.lanes;
     tracer.lanes = lane;
     return lane;
