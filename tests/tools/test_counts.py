@@ -108,14 +108,15 @@ def test_unsteady():
     seen.touch()
     assert before
 """
-WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(phases.FEW))
+FEW = phases.FEW
+WRONG = "".join(f"\ndef test_wrong_{number}():\n    assert {number} >= WRONG\n" for number in range(FEW))
 
 
-@pytest.mark.parametrize(("wrong", "passed", "failed"), [(0, phases.FEW + 2, 0), (1, phases.FEW + 1, 1), (phases.FEW, 1, phases.FEW + 1)])
+@pytest.mark.parametrize(("wrong", "passed", "failed"), [(0, FEW + 2, 0), (1, FEW + 1, 1), (FEW, 1, FEW + 1)])
 def test_few_failures_are_run_again(wrong, passed, failed, tmp_path, capfd):
     (tmp_path / "test_x.py").write_text(f"WRONG = {wrong}\n{UNSTEADY}{WRONG}")
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tmp_path), str(tmp_path)]
     outcome = phases.again_where_few_failed(command, lambda _: ["--last-failed"])
     assert (outcome.passed, outcome.failed, len(outcome.names)) == (passed, failed, failed)
-    assert [name.split("::")[1] for name in outcome.unsteady] == ["test_unsteady"] * (wrong < phases.FEW)
-    assert capfd.readouterr().out.count("\nFAILED") == (failed if wrong < phases.FEW else 0)
+    assert [name.split("::")[1] for name in outcome.unsteady] == ["test_unsteady"] * (wrong < FEW)
+    assert capfd.readouterr().out.count("\nFAILED") == (failed if wrong < FEW else 0)
