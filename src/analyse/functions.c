@@ -184,6 +184,14 @@ static void finish(struct functions *functions)
         qsort(functions->edges, functions->edge_count, sizeof *functions->edges, functions_compare_edges);
 }
 
+void functions_find_whole(struct functions *functions)
+{
+    functions->whole = functions->total;
+    for (uint32_t i = 0; i < functions->row_count; i++)
+        if (functions->rows[i].total > functions->whole)
+            functions->whole = functions->rows[i].total;
+}
+
 static void sum_tree(struct sums *sums, const struct tree *tree)
 {
     sums->edge_of = malloc(tree->count * sizeof *sums->edge_of);
@@ -219,6 +227,9 @@ int functions_build_from(const struct recording *recording, const struct selecti
     }
     finish(functions);
     functions->total += tree->nodes[0].self;
+    functions->whole = functions->total;
+    if (functions->from_lines)
+        functions_find_whole(functions);
     functions->total_samples += tree->nodes[0].samples;
     return 0;
 }

@@ -33,6 +33,8 @@ struct functions {
     struct edge_row *edges; /* by callee, then caller */
     uint32_t edge_count;
     uint64_t total; /* sum of all self, and of what no function has (the root of the tree) */
+    uint64_t whole; /* what shares are of: the same, or the longest function where only lines were timed,
+                       which know of callees only how long they took */
     uint64_t total_calls, total_primitive_calls;
     uint64_t total_samples;
     enum measure measure; /* what self and total are */
@@ -45,6 +47,8 @@ int functions_build(const struct recording *recording, const struct selection *s
 /* The same, for those who have the selection's exact tree already (one that is not `estimated`). */
 int functions_build_from(const struct recording *recording, const struct selection *selection,
                          const struct tree *tree, struct functions *functions, struct err *err);
+/* Of functions whose lines were timed and nothing else; `rows` and `total` are there. */
+void functions_find_whole(struct functions *functions);
 void functions_clear(struct functions *functions);
 /* Whether line times are all that there is, or would have been. */
 bool functions_are_of_lines(const struct recording *recording);

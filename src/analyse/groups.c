@@ -115,7 +115,7 @@ static void add_flat(const struct functions *functions, struct grouping *groupin
     add_flat_edges(functions, grouping);
     for (uint32_t i = 0; i < grouping->ranking->count; i++) {
         struct ranking_row *entry = &grouping->ranking->rows[i];
-        uint64_t most_ns = entry->total < functions->total ? entry->total : functions->total;
+        uint64_t most_ns = entry->total < functions->whole ? entry->total : functions->whole;
         entry->total = most_ns < entry->self ? entry->self : most_ns;
     }
 }

@@ -222,6 +222,7 @@ int line_table_functions(const struct line_table *table, struct functions *funct
         functions->total_calls += function->hits;
     }
     functions->total_primitive_calls = functions->total_calls;
+    functions_find_whole(functions);
     return 0;
 }
 

@@ -126,7 +126,7 @@ int compare_query(struct opened *opened, struct opened_recording *row, const str
     if (!other || fill_side(row, &all, &before, err) < 0 || fill_side(other, &all, &after, err) < 0 ||
         difference_build(&before, &after, &difference, err) < 0)
         return -1;
-    const struct wholes wholes = {before.functions->total, after.functions->total};
+    const struct wholes wholes = {before.functions->whole, after.functions->whole};
     put_wholes(answer, wholes);
     put_functions(answer, &difference);
     put_function_shares(answer, &difference, wholes);

@@ -17,8 +17,8 @@ static void put_rows(struct answer *answer, const struct functions *functions)
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, count, total_samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, count, total);
-    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, count, self, functions->total);
-    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, count, self, functions->whole);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, count, total, functions->whole);
     ANSWER_COLUMNS_PUT_SHARES(answer, "per_call", rows, count, total, rows[i].calls);
 }
 
@@ -33,7 +33,7 @@ static void put_edge_shares(struct answer *answer, const struct functions *funct
 {
     const struct edge_row *rows = functions->edges;
     uint32_t count = functions->edge_count;
-    ANSWER_COLUMNS_PUT_SHARES(answer, "edge_share", rows, count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "edge_share", rows, count, total, functions->whole);
     ANSWER_COLUMNS_PUT_SHARES(answer, "edge_caller_share", rows, count, total,
                               total_of(functions, rows[i].caller));
     ANSWER_COLUMNS_PUT_SHARES(answer, "edge_callee_share", rows, count, total,
@@ -66,7 +66,7 @@ int functions_query(struct opened *opened, struct opened_recording *row, const s
     json_key(json, "unit");
     json_string(json, measure_suffix(functions->measure));
     json_key(json, "total");
-    json_unsigned(json, functions->total);
+    json_unsigned(json, functions->whole);
     json_key(json, "total_calls");
     json_unsigned(json, functions->total_calls);
     json_key(json, "total_samples");

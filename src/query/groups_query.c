@@ -64,8 +64,8 @@ int groups_query(struct opened *opened, struct opened_recording *row, const stru
     ANSWER_COLUMNS_PUT_REALS(answer, "total_samples", rows, ranking.count, total_samples);
     ANSWER_COLUMNS_PUT_REALS(answer, "self", rows, ranking.count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", rows, ranking.count, total);
-    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, ranking.count, self, functions->total);
-    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, ranking.count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "self_share", rows, ranking.count, self, functions->whole);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", rows, ranking.count, total, functions->whole);
     int result = put_names(answer, &ranking);
     ranking_clear(&ranking);
     return result < 0 ? err_set(err, "not enough memory for the groups") : 0;

@@ -49,7 +49,7 @@ int lines_query(struct opened *opened, struct opened_recording *row, const struc
     const struct functions *functions = opened_functions(row, &request->selection, err);
     if (!functions || line_heat_build(&row->recording, &request->selection, of, &heat, err) < 0)
         return -1;
-    put_times(&heat, functions->total, answer);
+    put_times(&heat, functions->whole, answer);
     put_memory(&heat, answer);
     line_heat_clear(&heat);
     put_text(&row->recording, request->file, answer);

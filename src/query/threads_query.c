@@ -21,7 +21,7 @@ int threads_query(struct opened *opened, struct opened_recording *row, const str
     uint32_t count = row->recording.threads_count;
     ANSWER_COLUMNS_PUT_REALS(answer, "self", shares, count, self);
     ANSWER_COLUMNS_PUT_REALS(answer, "total", shares, count, total);
-    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", shares, count, total, functions->total);
+    ANSWER_COLUMNS_PUT_SHARES(answer, "total_share", shares, count, total, functions->whole);
     free(shares);
     return 0;
 }

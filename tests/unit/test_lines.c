@@ -142,6 +142,7 @@ static void gives_functions_their_times(void **state)
     assert_int_equal(functions_find(&functions, MAIN)->total, 500);
     assert_int_equal(functions_find(&functions, MAIN)->self, 10);
     assert_int_equal(functions.total, 457);
+    assert_int_equal(functions.whole, 500); /* main waited for what was not timed */
     functions_clear(&functions);
     assert_int_equal(functions_build(&recording, &(struct selection){.thread = SECOND}, &functions, NULL), 0);
     assert_int_equal(functions.total, 90);

@@ -249,18 +249,35 @@ static void lines_are_nodes_when_asked_for(void **state)
     recording_clear(&recording);
 }
 
-static void calls_are_preferred_to_samples(void **state)
+/* Of samples and calls in one recording: 50 ns in 5 samples, 1000 ns in 3 calls. */
+static void assert_taken(const struct recording *recording, struct selection selection, uint64_t total,
+                         uint64_t samples)
+{
+    struct functions functions;
+    assert_int_equal(functions_build(recording, &selection, &functions, NULL), 0);
+    assert_int_equal(functions.sampled, samples > 0);
+    assert_int_equal(functions.total, total);
+    assert_int_equal(functions.total_samples, samples);
+    assert_int_equal(functions.total_calls, samples ? 0 : 3);
+    functions_clear(&functions);
+}
+
+static void the_measure_chooses_calls_or_samples(void **state)
 {
     (void)state;
     struct recording recording = {0};
-    struct functions functions;
     make_samples(&recording);
+    assert_false(measure_is_offered(&recording, MEASURE_SAMPLED)); /* it is the time that there is */
+    assert_taken(&recording, (struct selection){.measure = MEASURE_SAMPLED}, 50, 5);
     recording_add_calls(&recording, &(struct call_row){1, MAIN_5, 3, 1000});
-    assert_int_equal(functions_build(&recording, NULL, &functions, NULL), 0);
-    assert_false(functions.sampled);
-    assert_int_equal(functions.total, 1000);
-    assert_int_equal(functions.total_samples, 0);
-    functions_clear(&functions);
+    assert_true(measure_is_offered(&recording, MEASURE_SAMPLED));
+    assert_taken(&recording, (struct selection){0}, 1000, 0);
+    assert_taken(&recording, (struct selection){.measure = MEASURE_SAMPLED}, 50, 5);
+    /* Calls that were added up are of no time in particular. */
+    assert_taken(&recording, (struct selection){.begin_ns = 115}, 30, 3);
+    recording_set_meta(&recording, "mode", "record");
+    assert_taken(&recording, (struct selection){0}, 50, 5);
+    assert_taken(&recording, (struct selection){.measure = MEASURE_TIME}, 1000, 0);
     recording_clear(&recording);
 }
 
@@ -488,7 +505,7 @@ int main(void)
         cmocka_unit_test(functions_count_samples),
         cmocka_unit_test(selections_of_samples),
         cmocka_unit_test(lines_are_nodes_when_asked_for),
-        cmocka_unit_test(calls_are_preferred_to_samples),
+        cmocka_unit_test(the_measure_chooses_calls_or_samples),
         cmocka_unit_test(owners_keep_threads_apart),
         cmocka_unit_test(spans_share_an_axis),
         cmocka_unit_test(spans_of_irregular_samples),
