@@ -254,6 +254,25 @@ static int look_at_memory(const struct recording *recording, const struct select
     return result;
 }
 
+/* What else was recorded in the same run: memory beside time, or time beside memory. */
+static int look_at_the_other(const struct recording *recording, const struct selection *selection,
+                             enum measure shown, struct findings *findings, struct err *err)
+{
+    enum measure other = measure_is_memory(shown) ? MEASURE_TIME : MEASURE_PEAK;
+    struct selection chosen = selection ? *selection : (struct selection){0};
+    struct functions functions;
+    chosen.measure = other;
+    if (!measure_is_offered(recording, other))
+        return 0;
+    if (other == MEASURE_PEAK)
+        return look_at_memory(recording, &chosen, findings, err);
+    if (functions_build(recording, &chosen, &functions, err) < 0)
+        return -1;
+    int result = look_at_time(recording, &chosen, &functions, NULL, findings, err);
+    functions_clear(&functions);
+    return result;
+}
+
 int findings_build_from(const struct recording *recording, const struct selection *selection,
                         const struct functions *functions, const struct tree *tree, struct findings *findings,
                         struct err *err)
@@ -264,6 +283,8 @@ int findings_build_from(const struct recording *recording, const struct selectio
         result = measure_is_memory(functions->measure)
                      ? look_at_memory(recording, selection, findings, err)
                      : look_at_time(recording, selection, functions, tree, findings, err);
+    if (result == 0)
+        result = look_at_the_other(recording, selection, functions->measure, findings, err);
     if (result == 0 && (add_notes(findings, recording) < 0 || add_damage(findings, recording) < 0))
         result = out_of_memory(err);
     if (result < 0)

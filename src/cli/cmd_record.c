@@ -162,6 +162,7 @@ const struct command command_record = {
     .examples =
         "sonde record sim.py --steps 10\trecords into sim.<run id>.sonde\n"
         "sonde record -r 200 -m pytest tests/\ttwo hundred samples a second\n"
+        "sonde record --with trace,line,mem sim.py\tevery call, hot lines and allocations, too, in one run\n"
         "sonde record -p 4711 -d 10 -f flamegraph -o x.svg\tten seconds of a program that runs already\n",
     .options = options,
     .defaults = &defaults,

@@ -4,6 +4,7 @@ import collections
 import json
 import pathlib
 import pstats
+import re
 import shutil
 
 import line_times
@@ -83,6 +84,8 @@ def test_all_in_one_recording(launch, command):
     together(launch, command)
     own = report(launch)
     assert (own["measure"], own["meta"]["mode"]) == (OTHERS[command][1], command)
+    findings = " ".join(finding["text"] for finding in own["findings"])
+    assert re.search(r"Line \d+ of leaf .* takes \d+% .* at the peak come from hold\(\)", findings), findings
     calls = of_program(report(launch, "--measure", "time"), "calls")
     assert {name: calls[name] for name in CALLS} == CALLS
     assert of_program(report(launch, "--measure", "sampled"), "total_samples")["leaf"] > 0
