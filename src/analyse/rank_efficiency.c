@@ -29,7 +29,7 @@ static void conclude(struct rank_efficiency *efficiency)
 int rank_efficiency_of(const struct rank_table *table, struct rank_efficiency *efficiency, struct err *err)
 {
     *efficiency = (struct rank_efficiency){.knows_mpi = table->has_mpi};
-    if (table->rank_count < 2 || table->measure != MEASURE_TIME)
+    if (table->rank_count < 2 || measure_is_memory(table->measure))
         return 0;
     double *values = malloc(table->rank_count * sizeof *values);
     if (!values)

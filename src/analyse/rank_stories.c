@@ -38,7 +38,8 @@ static double sample_weight(const struct rank_table *table)
         amount += table->ranks[i].amount;
         samples += table->ranks[i].samples;
     }
-    return table->sampled && table->measure == MEASURE_TIME && samples ? (double)amount / (double)samples : 0;
+    return table->sampled && !measure_is_memory(table->measure) && samples ? (double)amount / (double)samples
+                                                                           : 0;
 }
 
 double rank_stories_noise(const struct rank_table *table, double mean)

@@ -434,9 +434,10 @@ static int add_all(struct sums *sums, const struct selection *selection, struct 
                    (sums->from->functions_count || functions_are_of_lines(sums->from));
     if (is_flat)
         return add_flat(sums, selection, err);
-    sums->has_totals = sums->from->mpi_totals_count && sums->table->measure == MEASURE_TIME &&
-                       !selection->begin_ns && !selection->end_ns;
-    sums->by_frames = !sums->has_totals || sums->from->samples_count;
+    enum measure measure = sums->table->measure;
+    sums->has_totals = sums->from->mpi_totals_count && !measure_is_memory(measure) && !selection->begin_ns &&
+                       !selection->end_ns;
+    sums->by_frames = !sums->has_totals || measure_is_of_samples(sums->from, measure);
     if (sums->by_frames)
         mark_mpi(sums);
     if (sums->path_of)

@@ -239,15 +239,15 @@ def test_every_python(sonde, python, tmp_path):
     check_short(record(sonde, world, tmp_path, 2, "short.py"))
 
 
-@pytest.mark.parametrize("mode", ["trace", "line", "mem"])
+@pytest.mark.parametrize("mode", ["trace", "line", "mem", "record --with trace,line,mem,mpi"])
 def test_modes(sonde, tmp_path, mode):
     (tmp_path / "short.py").write_text(SHORT)
-    files = record(sonde, mpi_worlds.debian(), tmp_path, 2, "short.py", mode)
+    files = record(sonde, mpi_worlds.debian(), tmp_path, 2, "short.py", *mode.split())
     check_short(files)
     for file in files:
         threads = file.recording["threads"]
         assert [threads["tid"].tolist().count(tid) for tid in threads["tid"]] == [1] * len(threads["tid"])
-    if mode == "trace":  # what was called lies on the path of who called it
+    if "trace" in mode:  # what was called lies on the path of who called it
         recording = files[0].recording
         traced = {path_of(recording, node) for node in recording["calls"]["node"]}
         assert {path_of(recording, node) for node in recording["messages"]["node"]} <= traced
