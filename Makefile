@@ -44,6 +44,7 @@ bench: all .venv/test.ok ## speed against other profilers and viewers
 	@.venv/bin/python bench/mem.py
 	@.venv/bin/python bench/mem_lines.py
 	@.venv/bin/python bench/sampling.py
+	@.venv/bin/python bench/together.py
 	@.venv/bin/python bench/regions.py
 	@.venv/bin/python bench/mpi.py
 	@.venv/bin/python bench/live.py
