@@ -204,16 +204,21 @@ static bool are_few(const struct recording *recording, const struct functions *f
            recording_meta(recording, "rate_hz");
 }
 
-static int add_few(struct findings *findings, const struct functions *functions)
+static int add_few(struct findings *findings, const struct recording *recording,
+                   const struct functions *functions)
 {
     struct bytes text = {0};
+    if (!functions->total_samples && recording->samples_count)
+        return 0; /* all of them sleep, or are elsewhere */
     if (!functions->total_samples)
-        return 0;
-    bytes_putf(&text,
-               "There %s only %u sample%s, too few to say what takes the time: run it longer, or sample "
-               "more often (-r).",
-               functions->total_samples == 1 ? "is" : "are", (unsigned)functions->total_samples,
-               functions->total_samples == 1 ? "" : "s");
+        bytes_put_text(&text, "No sample was taken: the program was too short for this rate (-r), or the "
+                              "machine too busy to look at it.");
+    else
+        bytes_putf(&text,
+                   "There %s only %u sample%s, too few to say what takes the time: run it longer, or sample "
+                   "more often (-r).",
+                   functions->total_samples == 1 ? "is" : "are", (unsigned)functions->total_samples,
+                   functions->total_samples == 1 ? "" : "s");
     return findings_add(findings, "few-samples", 0, 0, &text);
 }
 
@@ -223,7 +228,7 @@ static int look_at_time(const struct recording *recording, const struct selectio
 {
     struct suspects suspects;
     if (are_few(recording, functions))
-        return add_few(findings, functions) < 0 ? out_of_memory(err) : 0;
+        return add_few(findings, recording, functions) < 0 ? out_of_memory(err) : 0;
     int result = suspects_init(&suspects, recording, selection, functions, tree, err);
     if (result == 0 && add_measured(findings, &suspects) < 0)
         result = out_of_memory(err);

@@ -58,8 +58,8 @@ static bool has_both(const struct recording *recording)
 
 bool measure_is_of_samples(const struct recording *recording, enum measure measure)
 {
-    return recording->samples_count &&
-           (measure == MEASURE_SAMPLED || (measure == MEASURE_TIME && !recording->calls_count));
+    bool sampled = recording->samples_count || recording_meta(recording, "rate_hz");
+    return sampled && (measure == MEASURE_SAMPLED || (measure == MEASURE_TIME && !recording->calls_count));
 }
 
 static bool has_time(const struct recording *recording)

@@ -296,7 +296,8 @@ bool series_is_all(const struct recording *recording)
 {
     return recording->counters_count > 1 && !recording->samples_count && !recording->calls_count &&
            !recording->functions_count && !recording->lines_count && !recording->heap_count &&
-           !recording->allocations_count && !recording->line_memory_count && recording->nodes_count < 2;
+           !recording->allocations_count && !recording->line_memory_count && recording->nodes_count < 2 &&
+           !recording_meta(recording, "rate_hz"); /* samples were to be taken */
 }
 
 struct timeline_axis series_axis(const struct recording *recording)

@@ -49,6 +49,9 @@ static int close_record(const struct run *run, const void *given)
     double elapsed_ns = run->elapsed_ns ? (double)run->elapsed_ns : 1;
     if (!run->samples)
         part_options_tell_empty(&values->request.part);
+    if (!run->samples && part_options_are_whole(&values->request.part))
+        message_note("no sample was taken: the program was too short for this rate (-r), or the machine too "
+                     "busy to look at it");
     message_note("%.3f s, %" PRIu32 " process%s: %s", elapsed_ns / 1e9, run->processes,
                  run->processes == 1 ? "" : "es", run->path);
     if (run->reached_hz && run->reached_hz * 2 < (uint64_t)values->rate)

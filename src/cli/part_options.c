@@ -48,6 +48,11 @@ void part_options_put_settings(const struct part *part, struct bytes *out)
         bytes_putf(out, "stop_at=%s\n", part->stop_at);
 }
 
+bool part_options_are_whole(const struct part *part)
+{
+    return !part->start_at && !part->partial;
+}
+
 void part_options_tell_empty(const struct part *part)
 {
     if (part->start_at)

@@ -24,6 +24,8 @@ struct part {
 int part_options_check(const struct part *part, bool from_outside, struct err *err);
 /* Lines for the session. */
 void part_options_put_settings(const struct part *part, struct bytes *out);
+/* Whether all of the program is recorded. */
+bool part_options_are_whole(const struct part *part);
 /* Nothing was recorded: warns that the program has never come to that part, if it had to. */
 void part_options_tell_empty(const struct part *part);
 

@@ -238,8 +238,9 @@ static const char *what_is_missing(const struct recording *recording, enum measu
 {
     if (measure_is_memory(measure))
         return "memory of this measure was recorded";
-    return recording->samples_count ? "samples of running threads are (--idle shows the others)"
-                                    : "calls were recorded";
+    if (recording->samples_count)
+        return "samples of running threads are (--idle shows the others)";
+    return measure_is_of_samples(recording, measure) ? "samples were taken" : "calls were recorded";
 }
 
 static int put_rows(const struct recording *recording, const struct functions *functions,

@@ -15,6 +15,7 @@
 #include "analyse/groups.h"
 #include "analyse/ranking.h"
 #include "analyse/restrict.h"
+#include "analyse/series.h"
 #include "analyse/tree.h"
 #include "base/bytes.h"
 #include "base/err.h"
@@ -557,6 +558,22 @@ static void few_samples_say_nothing_about_functions(void **state)
     }
 }
 
+static void no_sample_at_all_is_told(void **state)
+{
+    (void)state;
+    struct recording recording;
+    struct findings findings;
+    begin(&recording);
+    recording_set_meta(&recording, "rate_hz", "1000");
+    recording_add_counter(&recording, &(struct counter){.process = 1}); /* it is not counters alone, though */
+    assert_false(series_is_all(&recording));
+    assert_int_equal(findings_build(&recording, NULL, &findings, &err), 0);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(strncmp(findings.rows[0].text, "No sample was taken: ", 21), 0);
+    findings_clear(&findings);
+    recording_clear(&recording);
+}
+
 static void nothing_recorded_gives_nothing_to_say(void **state)
 {
     (void)state;
@@ -589,6 +606,7 @@ int main(void)
         cmocka_unit_test(labels_are_short_and_clear),
         cmocka_unit_test(findings_name_what_dominates),
         cmocka_unit_test(few_samples_say_nothing_about_functions),
+        cmocka_unit_test(no_sample_at_all_is_told),
         cmocka_unit_test(nothing_recorded_gives_nothing_to_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
