@@ -282,7 +282,7 @@ def test_again_and_again(modern_launch):
     with ticking(launch, 5) as process:
         for turn in range(10):
             assert attach(launch, process.pid, "-d", "0.2", output=f"{turn}.sonde").returncode == 0
-            assert 50 < Samples(launch.folder / f"{turn}.sonde").samples < 600
+            assert 0 < Samples(launch.folder / f"{turn}.sonde").samples < 600
         assert ends_well(process) == b"done\n"
 
 

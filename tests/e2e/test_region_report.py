@@ -16,7 +16,7 @@ PROGRAM = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from sonde import timed_region
-def spin(): other_work(.02)
+def spin(): other_work(.05)
 def other_work(s):
     end = time.perf_counter() + s
     while time.perf_counter() < end: pass
@@ -30,7 +30,7 @@ def solve(depth):
         spin()
         if depth: solve(depth - 1)
 solve(2)
-def other(): other_work(.05)
+def other(): other_work(.15)
 other()
 """
 
