@@ -1,8 +1,11 @@
 """A program in a terminal that is not there: what it draws, the keys it gets, the modes it leaves behind."""
 
+import contextlib
 import fcntl
 import os
+import pathlib
 import select
+import signal
 import struct
 import termios
 import time
@@ -25,6 +28,15 @@ def open_terminal():
 def own_terminal():
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def of_session(leader):
+    """The processes of the session that this one has made."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            session = (folder / "stat").read_text().rsplit(")", 1)[1].split()[3]
+            if int(session) == leader:
+                yield int(folder.name)
 
 
 class Emulator(pyte.Screen):
@@ -76,8 +88,12 @@ class Screen:
         return self
 
     def __exit__(self, *failure):
+        """What the command had started ends, too: it would take the CPUs from all tests behind this one."""
         self.process.kill()
         self.process.wait()
+        for pid in of_session(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         os.close(self.master)
 
     def set_size(self):
