@@ -227,9 +227,10 @@ int functions_build_from(const struct recording *recording, const struct selecti
     }
     finish(functions);
     functions->total += tree->nodes[0].self;
-    functions->whole = functions->total;
     if (functions->from_lines)
         functions_find_whole(functions);
+    else
+        functions->whole = functions->total;
     functions->total_samples += tree->nodes[0].samples;
     return 0;
 }

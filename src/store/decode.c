@@ -154,26 +154,32 @@ static enum outcome read_thread(struct decode *decode, struct rows *rows, const 
     return ROW_USED;
 }
 
+/* A code that was defined before, of which more is said; NULL is in *code for the one that is none. */
+static enum outcome find_code(struct decode *decode, uint64_t id, struct code **code)
+{
+    uint32_t own_id = decode_rows_find(&decode->codes, id);
+    *code = own_id && own_id != IDS_UNKNOWN ? &decode->recording->codes[own_id] : NULL;
+    return own_id == IDS_UNKNOWN ? ROW_ORPHANED : ROW_USED;
+}
+
 static enum outcome read_code_flags(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
-    uint32_t own_id = decode_rows_find(&decode->codes, values[0]);
-    if (own_id == IDS_UNKNOWN)
-        return ROW_ORPHANED;
-    if (own_id)
-        decode->recording->codes[own_id].flags |= (uint8_t)values[1];
-    return ROW_USED;
+    struct code *code;
+    enum outcome outcome = find_code(decode, values[0], &code);
+    if (code)
+        code->flags |= (uint8_t)values[1];
+    return outcome;
 }
 
 static enum outcome read_code_module(struct decode *decode, struct rows *rows, const uint64_t *values)
 {
     (void)rows;
-    uint32_t own_id = decode_rows_find(&decode->codes, values[0]);
-    if (own_id == IDS_UNKNOWN)
-        return ROW_ORPHANED;
-    if (own_id)
-        decode->recording->codes[own_id].module = (uint32_t)values[1];
-    return ROW_USED;
+    struct code *code;
+    enum outcome outcome = find_code(decode, values[0], &code);
+    if (code)
+        code->module = (uint32_t)values[1];
+    return outcome;
 }
 
 static enum outcome read_module(struct decode *decode, struct rows *rows, const uint64_t *values)
